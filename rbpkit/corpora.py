@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rbpkit import plugins
-from rbpkit.errors import InputError, check_names, check_path, nearest, reason
+from rbpkit.errors import InputError, check_path, nearest, reason
 from rbpkit.files.text_files import (
     SUFFIXES,
     Document,
@@ -178,7 +178,6 @@ class Corpus:
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
         """
-        check_names(name=name)
         is_one = isinstance(texts, (str, bytes, bytearray, Mapping)) or hasattr(texts, "columns")
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
@@ -253,7 +252,6 @@ def load_corpus(
     """
     if not isinstance(name_or_path, str):
         check_path("the corpus", name_or_path)
-    check_names(revision=revision)
     text = TextSettings.of(settings)
     target = _resolve(name_or_path)
     if target not in ON_HUB and revision is not None:

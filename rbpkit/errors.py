@@ -47,20 +47,6 @@ def check_whole(key: str, value: object, least: int) -> None:
         raise InputError(f"{key}={shown(value)}: must be a whole number, {least} or more")
 
 
-def check_names(**values: object) -> None:
-    """InputError that names the first value that is not None, nor a string that is not empty."""
-    for key, value in values.items():
-        if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise InputError(f"{key}={shown(value)}: must be a name, or None")
-
-
-def check_flags(**values: object) -> None:
-    """InputError that names the first value that is not True or False."""
-    for key, value in values.items():
-        if not isinstance(value, bool):
-            raise InputError(f"{key}={shown(value)}: must be True or False")
-
-
 def check_path(key: str, value: object) -> None:
     """InputError that names the key, unless the value is a path or a name, and not empty."""
     name = b""

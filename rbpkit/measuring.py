@@ -12,11 +12,11 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,9 +26,9 @@ from transformers import PreTrainedModel
 import rbpkit
 from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
-from rbpkit.errors import InputError, check_flags, check_names, check_path, one_line
+from rbpkit.errors import InputError, check_path, one_line
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import LATER_FIELDS, JobKey, Manifest
+from rbpkit.files.manifest import JobKey, Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
@@ -89,24 +89,12 @@ class Measurement:
         assert self.path is not None, "records are written, or they are kept"
         return Records.load(self.path)
 
-    @overload
-    def rbp(self, k: int, *, interval: Literal[False] = False) -> float: ...
-    @overload
-    def rbp(self, k: np.ndarray, *, interval: Literal[False] = False) -> np.ndarray: ...
-    @overload
-    def rbp(self, k: int, *, interval: Literal[True]) -> tuple[float, float]: ...
     def rbp(self, k: Any, *, interval: bool = False) -> Any:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
-        check_flags(interval=interval)
         return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
 
-    @overload
-    def ce(self, *, interval: Literal[False] = False) -> float: ...
-    @overload
-    def ce(self, *, interval: Literal[True]) -> tuple[float, float]: ...
     def ce(self, *, interval: bool = False) -> Any:
         """Mean negative log-likelihood, nats; with `interval` (low, high) as for RBP_k."""
-        check_flags(interval=interval)
         return self.summary.ce_interval() if interval else self.summary.ce()
 
     def ppl(self) -> float:
@@ -150,7 +138,7 @@ def measure(
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
         if that is shorter.
     stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
-        apart (see `encode`); 0 or None truncates.
+        apart (see `encode`); 0 truncates.
     batch_tokens: the most tokens of a forward pass, padding included. Another value changes last
         bits, and now and then a rank by one. If memory runs out, smaller batches are taken and
         `say` gets a line; the manifest keeps the number that was asked for.
@@ -165,14 +153,10 @@ def measure(
     settings out of range, logits that are NaN or infinite, and too little memory for one document.
     Nothing is written then.
     """
-    check_names(name=name)
-    check_flags(force=force, progress=progress)
     if out is not None:
         check_path("out", out)
     if not callable(say):
         raise InputError("say: must be a function that takes a line")
-    if settings.get("stride", 0) is None:
-        settings["stride"] = 0
     parts = (TextSettings, ReadingSettings, ModelSettings, RunSettings, ServerSettings)
     check_known(settings, *parts)
     reading, run = ReadingSettings.among(settings), RunSettings.among(settings)
@@ -181,9 +165,10 @@ def measure(
     text = opened_corpus(corpus, about_text)
     check_text(text, about_text.changed_text)
     set_threads(run.threads)
-    given = ModelSettings.among(settings).given | ServerSettings.among(settings).given
-    with _opened(model, tokenizer, name, given, run, progress, text) as ranker:
-        for what, note in ranker.notes.items():
+    named = ModelSettings.among(settings | {"name": name})
+    given = named.given | ServerSettings.among(settings).given
+    with _opened(model, tokenizer, given, run, progress, text) as ranker:
+        for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, reading)
         key = job_key(ranker, text, max_length=encoded.max_length, stride=encoded.stride)
@@ -199,8 +184,9 @@ def measure(
     changed = _changed_since(summary, planned, text)
     if changed:
         say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
-    cut_by_context = encoded.max_length < reading.max_length and not key.stride
-    cut_at = f"the model's context of {ranker.context}" if cut_by_context else None
+    cut_at = f"--max-length {encoded.max_length}"
+    if encoded.max_length < reading.max_length:
+        cut_at = f"the model's context of {ranker.context}"
     coverage, is_whole = _coverage(text, encoded, cut_at)
     if not is_whole:
         say(coverage)
@@ -230,7 +216,6 @@ def opened_corpus(
 def _opened(
     model: Any,
     tokenizer: Any,
-    name: str | None,
     given: dict[str, Any],
     run: RunSettings,
     progress: bool,
@@ -240,25 +225,26 @@ def _opened(
 
     given: how it is found and called; run: how it is run.
     """
-    pictures = corpus.pictures is not None
+    name = given.pop("name", None)
     if isinstance(model, (str, os.PathLike)):
         if tokenizer is not None:
             given, tokenizer = given | {"tokenizer": tokenizer}, None
-        model = load_model(model, progress=progress, image=pictures, **given, **run.given)
+        image = corpus.pictures is not None
+        model = load_model(model, progress=progress, image=image, **given, **run.given)
     else:
         for key in given:
             raise InputError(f"{key}: only for a model that is loaded here; give it to load_model")
         dtype = getattr(model, "dtype", None)
         if "dtype" in run.given and str(dtype).removeprefix("torch.") != run.dtype:
             raise InputError(f"dtype={run.dtype!r}: the model is loaded already, in {dtype}")
-    if isinstance(model, Ranker):
-        if tokenizer is not None:
-            raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
-        missing = [key for key in Ranker.__annotations__ if not hasattr(model, key)]
-        if missing:
-            raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
-        return nullcontext(renamed(model, name))
-    return model_in_memory(model, tokenizer, name, image=pictures)
+    if not isinstance(model, Ranker):
+        return model_in_memory(model, tokenizer, name)
+    if tokenizer is not None:
+        raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
+    missing = [one.name for one in fields(Ranker) if not hasattr(model, one.name)]
+    if missing:
+        raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
+    return nullcontext(renamed(model, name))
 
 
 def planned_manifest(
@@ -269,10 +255,11 @@ def planned_manifest(
         "rbpkit": rbpkit.__version__,
         "python": platform.python_version(),
         **model.versions,
-        **model.notes,
+        **(model.notes or {}),
     }
-    if encoded.prompts_cut or encoded.too_long:
-        versions["prompts"] = _left_out_of_prompts(encoded)
+    left_out = _left_out_of_prompts(encoded)
+    if left_out:
+        versions["prompts"] = left_out
     return Manifest(
         **key.model_dump(),
         family=model.family,
@@ -319,8 +306,7 @@ def _run_once(
 ) -> tuple[RecordFile, bool]:
     """The finished job in `out`, run first if it is not there; whether it was there.
 
-    A finished job takes the family that is planned, unless that is only the model's default, and
-    whatever earlier versions did not note.
+    A finished job takes the family that is planned, unless that is only the model's default.
     """
     with job_lock(out, planned.key):
         done = None if force else find_done(out, planned.key)
@@ -328,14 +314,10 @@ def _run_once(
             _say_if_of_other_weights(out, planned, say)
             return write_records(out, run()), False
         family_before = done.manifest.family
-        changes: dict[str, object] = {}
         if planned.family not in (family_before, default_family):
             say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
-            changes["family"] = planned.family
-        for name in LATER_FIELDS:
-            if not getattr(done.manifest, name) and getattr(planned, name):
-                changes[name] = getattr(planned, name)
-        return amend(done, **changes) if changes else done, True
+            done = amend(done, family=planned.family)
+        return done, True
 
 
 def _say_if_of_other_weights(
@@ -344,13 +326,9 @@ def _say_if_of_other_weights(
     """A line if a model of this name was measured with other weights: nothing replaces it."""
     older = []
     for job in of_other_weights(out, planned.key):
-        other_folder = job.manifest.folder
-        if other_folder and planned.folder and other_folder != planned.folder:
-            say(
-                f"a model in {other_folder} has the name {planned.model}, too; where both are"
-                " read, their names tell the folders"
-            )
-        else:
+        # Models in two folders of one name are told apart by their folders.
+        folders = {job.manifest.folder, planned.folder}
+        if len(folders) == 1 or "" in folders:
             older.append(job)
     if older:
         which = " and ".join(job.manifest.revision[:15] for job in older)
@@ -373,43 +351,40 @@ def _changed_since(summary: Summary, planned: Manifest, corpus: Corpus) -> list[
     return changed
 
 
-def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str | None) -> tuple[str, bool]:
+def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str) -> tuple[str, bool]:
     """What is scored and what is left out, in one line; whether nothing is left out.
 
-    cut_at: what cut the documents, if it was not --max-length.
+    cut_at: what cuts documents that are longer.
     """
     taken = len(corpus.documents) + corpus.source.get("empty", 0)
     available = corpus.protocol.get("available", taken)
     scored = len(corpus.documents) - encoded.skipped
-    line = f"{encoded.tokens:,} tokens scored in {scored:,}"
+    documents = "1 document" if scored == 1 else f"{scored:,} documents"
     if available > taken:
-        line += f" of {available:,} documents (--documents)"
-    else:
-        line += " document" if scored == 1 else " documents"
+        documents = f"{scored:,} of {available:,} documents (--documents)"
+    line = f"{encoded.tokens:,} tokens scored in {documents}"
     without_tokens = encoded.skipped - encoded.too_long
     if without_tokens:
         line += f", {without_tokens:,} skipped (nothing to score)"
+    left_out = _left_out_of_prompts(encoded)
     if encoded.past:
-        cut_at = cut_at or f"--max-length {encoded.max_length}"
-        line += f"; {encoded.past:,} tokens past {cut_at} left out"
-        line += " (--stride scores all)" if corpus.pictures is None else ""
-    if encoded.prompts_cut or encoded.too_long:
-        line += f"; {_left_out_of_prompts(encoded)}"
-        return line, False
-    return line, available <= taken and not encoded.past
+        left_out = f"{encoded.past:,} tokens past {cut_at} left out"
+        left_out += " (--stride scores all)" if corpus.pictures is None else ""
+    if left_out:
+        line += f"; {left_out}"
+    return line, available <= taken and not left_out
 
 
 def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
-    """What did not fit into max_length, of prompts and of the documents after them."""
+    """What did not fit into max_length, of prompts and of the documents after them; or ""."""
     parts = []
     if encoded.prompts_cut:
+        who = "prompt lost its" if encoded.prompts_cut == 1 else "prompts lost their"
         tokens = f"{encoded.prompt_tokens_cut:,} tokens"
-        one = encoded.prompts_cut == 1
-        who = "prompt lost its" if one else "prompts lost their"
         parts.append(f"{encoded.prompts_cut:,} {who} beginning ({tokens})")
     if encoded.too_long:
-        reason = f"longer than --max-length {encoded.max_length} after one token of the prompt"
         who = "document was" if encoded.too_long == 1 else "documents were"
+        reason = f"longer than --max-length {encoded.max_length} after one token of the prompt"
         parts.append(f"{encoded.too_long:,} {who} left out: {reason}")
     return ", ".join(parts)
 
@@ -512,8 +487,6 @@ def rank_columns(
                 "position": batch.positions,
                 "target": batch.targets,
             }
-            if not isinstance(ranks, Mapping):
-                raise InputError(f"{model.name}: its ranks are not a mapping from columns")
             parts.append(_as_columns(model.name, {**where, **ranks}, batch.tokens))
             bar.update(batch.tokens)
     columns = {}

@@ -30,7 +30,7 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PreT
 
 from rbpkit import plugins
 from rbpkit.encoding import Batch, EncodedCorpus
-from rbpkit.errors import InputError, check_flags, check_path, reason
+from rbpkit.errors import InputError, check_path, reason
 from rbpkit.files.architectures import (
     base_of,
     context_of,
@@ -40,7 +40,7 @@ from rbpkit.files.architectures import (
 )
 from rbpkit.files.devices import DTYPE_NAMES, SPREAD, torch_device
 from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import CONFIG, Checkpoint, Source, find_checkpoint
+from rbpkit.files.model_folders import Checkpoint, Source, find_checkpoint
 from rbpkit.files.names import folder_name, is_address, is_table, whole_path
 from rbpkit.files.reading import read_tokenizer, reading_options
 from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
@@ -58,46 +58,29 @@ _STALE = re.compile(
     r"|embed_positions\.weights)"
 )
 
-# Parameters for each byte of the weights: more than in any quantisation.
-_MOST_FOR_A_BYTE = 16
-
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class LoadedModel(Ranker):
     """A causal language model of `transformers`, in evaluation mode and without gradients.
 
+    Its attributes are those of a `Ranker`:
     name: hub id, or the folder's name.
     revision: commit of the hub, or "sha256:..." over config, weights and tokenizer.
     family: GPT2, OPT, Pythia, Qwen, Mamba; for others the config's model_type.
-    S, V: non-embedding parameters, and rows of the output matrix.
+    V: rows of the output matrix.
     dtype, device: of the weights; of a model over several devices, that of its embedding.
-    context: most tokens in a sequence; None if the config sets no limit.
-    padding_limit: as `probing.padding_limit`: sequences above it are never padded; None for any.
-    tokenizer: the model's own, or the one that was named.
+    notes: of how it was loaded: "gguf", "tokenizer" or "adapter" -> a few words.
+
+    And:
     head: None if the logits are not a linear map, scaled or soft-capped, of the hidden state. Take
         `logits` then.
     model: the network itself.
-    notes: what a reader must know of how it was loaded: "gguf", "tokenizer" or "adapter" -> a few
-        words.
-    folder: the local folder that it has its name from, as a whole path; else "".
     """
 
-    name: str
-    revision: str
-    family: str
-    S: int
-    V: int
-    dtype: str
-    device: str
-    context: int | None
-    tokenizer: Any = field(repr=False)
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
-    notes: dict[str, str] = field(default_factory=dict)
-    padding_limit: int | None = None
-    folder: str = ""
 
     @property
     def default_family(self) -> str:
@@ -223,7 +206,6 @@ def load_model(
     tokenizer that is missing or has ids over V, and for a model that looks ahead.
     """
     check_path("model", model)
-    check_flags(image=image, local_files_only=local_files_only, progress=progress)
     check_known(settings, ModelSettings, RunSettings, ServerSettings)
     named, run = ModelSettings.among(settings), RunSettings.among(settings)
     server = ServerSettings.among(settings)
@@ -235,13 +217,11 @@ def load_model(
         return cast(LoadedModel, score_table(Path(model), named, server))
     if server.given:
         raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
-    found = plugins.resolve_model(model)
+    own_name, found = plugins.resolve_model(os.fspath(model))
+    plugin = plugins.prefix_of(os.fspath(model))
     if callable(found):
-        ranker = _made_by_plugin(os.fspath(model), found, named, run)
-        return cast(LoadedModel, ranker)
-    name = named.name
-    if found is not model and name is None:
-        name = os.fspath(model).partition(":")[2]  # the plugin's, wherever its folder is
+        return cast(LoadedModel, _made_by_plugin(str(plugin), own_name, found, named, run))
+    name = named.name or (plugin and own_name)  # the plugin's, wherever its folder is
     source = Source(named, image=image, local_files_only=local_files_only, progress=progress)
     with quiet():
         loaded = _from_files(found, source, run, device_map)
@@ -253,27 +233,26 @@ def renamed(model: AnyRanker, name: str | None) -> AnyRanker:
     if name is None:
         return model
     model = copy.copy(model)
-    object.__setattr__(model, "name", name)  # some are frozen
-    object.__setattr__(model, "folder", "")
+    model.name, model.folder = name, ""
     return model
 
 
-def _made_by_plugin(name: str, make: Any, named: ModelSettings, run: RunSettings) -> Ranker:
+def _made_by_plugin(
+    plugin: str, own_name: str, make: Any, named: ModelSettings, run: RunSettings
+) -> Ranker:
     """The Ranker that a plugin's function makes."""
-    plugin = str(plugins.prefix_of(name))
-    own_name = name.partition(":")[2]
-    ranker = plugins.called(plugin, f"its model {own_name!r}", make)
+    what = f"its model {own_name!r}"
+    ranker = plugins.called(plugin, what, make)
     if not isinstance(ranker, Ranker):
-        kind = type(ranker).__name__
-        raise InputError(f"the plugin {plugin!r}: its model {own_name!r} is no Ranker but a {kind}")
+        raise InputError(
+            f"the plugin {plugin!r}: {what} is no Ranker but a {type(ranker).__name__}"
+        )
     if run.dtype != ranker.dtype:
-        raise InputError(f"dtype={run.dtype!r}: {name} runs in {ranker.dtype}; leave dtype out")
+        raise InputError(f"dtype={run.dtype!r}: {own_name} is in {ranker.dtype}; leave dtype out")
     ranker = renamed(ranker, named.name or own_name)
-    if named.family is not None:
-        object.__setattr__(ranker, "family", named.family)
+    ranker.family = named.family or ranker.family
     # What goes wrong in it later is told in the same way.
-    ranks = functools.partial(plugins.called, plugin, f"its model {own_name!r}", ranker.ranks)
-    object.__setattr__(ranker, "ranks", ranks)
+    vars(ranker)["ranks"] = functools.partial(plugins.called, plugin, what, ranker.ranks)
     return ranker
 
 
@@ -397,7 +376,6 @@ def _read_network(
     kind: the class of the library that reads it. options: as `reading_options`.
     """
     folder = checkpoint.folder
-    _check_parameter_count(kind, checkpoint, options)
     if checkpoint.gguf is not None:  # never to be left in blocks of few bits
         from transformers import GgufConfig
 
@@ -416,11 +394,6 @@ def _read_network(
             **options,
         )
     unused = [key for key in info["unexpected_keys"] if not _STALE.fullmatch(key)]
-    if any("_orig_mod." in key for key in unused):
-        raise InputError(
-            f"{folder}: saved from torch.compile: strip `_orig_mod.` from the names of its weights"
-            " (save the model that was compiled)"
-        )
     faults = {
         "missing": info["missing_keys"],
         "in another shape than config.json says": [key for key, *_ in info["mismatched_keys"]],
@@ -434,23 +407,6 @@ def _read_network(
                 " give the folder of a whole causal language model"
             )
     return network.eval().requires_grad_(False)
-
-
-def _check_parameter_count(kind: Any, checkpoint: Checkpoint, options: dict[str, Any]) -> None:
-    """InputError for a config with far more parameters than its weights have bytes."""
-    config = copy.deepcopy(options["config"])  # some models change theirs
-    try:
-        with torch.device("meta"):  # nothing is allocated
-            model = kind.from_config(config, trust_remote_code=options["trust_remote_code"])
-    except Exception:
-        return  # whatever is wrong, the library says it when the weights are read
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    size = sum(path.stat().st_size for path in checkpoint.weights)
-    if parameters > _MOST_FOR_A_BYTE * size:
-        raise InputError(
-            f"{checkpoint.folder}: {CONFIG} describes {parameters:,} parameters, but the weights"
-            f" have {size:,} bytes; are they whole?"
-        )
 
 
 def _check_finite(network: PreTrainedModel, name: str, dtype: str) -> None:
@@ -505,18 +461,15 @@ def _quantisation(path: Path) -> str:
 
 
 @contextmanager
-def model_in_memory(
-    model: Any, tokenizer: Any, name: str | None = None, *, image: bool = False
-) -> Iterator[LoadedModel]:
+def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
     """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
 
     It is in evaluation mode in the block, and afterwards in the mode it was found in. Its revision
     is a sha256 over its weights, which takes a second or two for each GB, its adapters, its config
     and its tokenizer.
 
-    tokenizer: the model's own; of a model that reads pictures its processor.
+    tokenizer: the model's own; of a model that is to read pictures its processor.
     name: what to call it in the records; by default the hub id or the folder it came from.
-    image: it is to read pictures.
 
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
@@ -525,14 +478,6 @@ def model_in_memory(
     processor = None
     if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
         processor, tokenizer = tokenizer, tokenizer.tokenizer
-    if processor is not None and not image:
-        raise InputError(f"{kind}: it reads pictures; name their column, image= (--image)")
-    if processor is None and network.config.is_encoder_decoder:
-        fault = "an encoder-decoder of texts or pictures; give a left-to-right language model"
-        raise InputError(f"{kind}: {fault} (decoder only)")
-    if processor is None and image:
-        fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
-        raise InputError(f"{kind}: {fault}")
     if not hasattr(tokenizer, "get_vocab"):
         raise InputError(
             f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
@@ -574,20 +519,18 @@ def _unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
     Raises InputError for what is no language model, or is inside another module.
     """
     kind = type(model).__name__
-    wrappers = {"_orig_mod": "torch.compile", "module": "DataParallel or its like"}
-    for part, wrapper in wrappers.items():
-        if part in getattr(model, "_modules", {}) and not isinstance(model, PreTrainedModel):
-            raise InputError(f"{kind}: wrapped by {wrapper}; give the model inside, model.{part}")
     network, notes = model, {}
     if hasattr(model, "get_base_model"):  # a PeftModel: the layers of its base model are adapted
         if model.active_peft_config.is_prompt_learning:
             raise InputError(f"{kind}: an adapter of the prompt; give one of the layers (LoRA)")
         network = model.get_base_model()
         notes["adapter"] = f"put on {network.config.name_or_path or type(network).__name__}"
-    if not isinstance(network, PreTrainedModel) or output_layer(network) is None:
+    is_network = isinstance(network, PreTrainedModel) and output_layer(network) is not None
+    if not is_network or network.config.is_encoder_decoder:
         raise InputError(
             f"{kind}: not a causal language model of transformers; give one"
-            " (AutoModelForCausalLM or a PeftModel of it), a hub id or a folder"
+            " (AutoModelForCausalLM or a PeftModel of it, not in torch.compile or DataParallel; no"
+            " encoder-decoder), a hub id or a folder"
         )
     return network, notes
 

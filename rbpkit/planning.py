@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rbpkit import plugins
 from rbpkit.corpora import Corpus
@@ -19,18 +19,8 @@ from rbpkit.files.manifest import JobKey
 from rbpkit.files.names import is_address, is_table
 from rbpkit.settings import ModelSettings
 
-
-class KnownModel(Protocol):
-    """What a job's key says of a model, and its context: a `Ranker` or a `ModelFiles`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def revision(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def context(self) -> int | None: ...
+if TYPE_CHECKING:
+    from rbpkit.ranker import Ranker
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,7 @@ def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None
     """
     if is_address(model) or is_table(model):
         return
-    found = plugins.resolve_model(model)
+    found = plugins.resolve_model(model)[1]
     if callable(found):
         return
     from rbpkit.files.model_folders import Source, check_tokenizer_files, find_checkpoint
@@ -99,7 +89,9 @@ def why_missing(model: str, **named: Any) -> str:
     return ""
 
 
-def job_key(model: KnownModel, corpus: Corpus, *, max_length: int, stride: int = 0) -> JobKey:
+def job_key(
+    model: Ranker | ModelFiles, corpus: Corpus, *, max_length: int, stride: int = 0
+) -> JobKey:
     """The key of a model on a corpus.
 
     max_length: where documents are to be truncated; a model with a shorter context truncates there.
@@ -117,26 +109,3 @@ def job_key(model: KnownModel, corpus: Corpus, *, max_length: int, stride: int =
         stride=stride,
         dtype=model.dtype,
     )
-
-
-def is_as_asked(
-    done: JobKey,
-    model: str,
-    corpus: str,
-    *,
-    documents: int,
-    seed: int,
-    max_length: int,
-    stride: int = 0,
-    dtype: str,
-) -> bool:
-    """Whether a finished job is that of a model on a corpus, as far as names and settings tell.
-
-    Neither text nor weights are read. documents: 0 for all. A corpus may have fewer documents than
-    are asked for, a model a shorter context, and a corpus that is not shuffled has the seed 0.
-    """
-    if (done.model, done.corpus, done.dtype, done.stride) != (model, corpus, dtype, stride):
-        return False
-    if documents and done.documents > documents:
-        return False
-    return done.max_length <= max_length and done.seed in (0, seed)

@@ -17,7 +17,6 @@ names the plugin.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -157,11 +156,6 @@ def captions() -> Any:
     return offered("pocket", "captions", ModuleType)
 
 
-def class_report() -> Any:
-    """The function behind `rbpkit classroom`. Raises InputError if the laboratory is not there."""
-    return offered("pocket", "class_report", Callable)
-
-
 def prefix_of(name: str) -> str | None:
     """The PLUGIN of "PLUGIN:NAME", in any case; None if no such plugin is known here."""
     prefix, colon, _ = name.partition(":")
@@ -215,15 +209,16 @@ def corpus_text(name: str) -> PluginText:
 # -- models -----------------------------------------------------------------------------------
 
 
-def model_called(name: str) -> tuple[str, Any] | None:
-    """A plugin's model, "PLUGIN:NAME" -> NAME, and its folder or the function that makes it.
+def model_called(name: str) -> tuple[str, Any]:
+    """A model's name without the prefix of a plugin, and what is loaded.
 
-    None if the name is no plugin's. The second is None if the model has to be trained first. Raises
-    InputError for a plugin that is not installed, and for a model that it does not have.
+    That is the folder of a plugin's model, or the function that makes it; None if it has to be
+    trained first; the name itself if it is no plugin's. Raises InputError for a plugin that is not
+    installed, and for a model that it does not have.
     """
     plugin = prefix_of(name)
     if plugin is None:
-        return None
+        return name, name
     model = name.partition(":")[2]
     models = _by_name(plugin, "models")
     if model in models:
@@ -234,26 +229,15 @@ def model_called(name: str) -> tuple[str, Any] | None:
     raise InputError(f"no model {name!r}{nearest(name, known)}")
 
 
-def resolve_model(model: str | os.PathLike[str]) -> Any:
-    """The folder of a plugin's model, or the function that makes it; other names unchanged.
-
-    Raises InputError as `model_called`, and for a model that has to be trained first.
-    """
-    found = model_called(os.fspath(model))
+def resolve_model(model: str) -> tuple[str, Any]:
+    """As `model_called`. Raises InputError also for a model that has to be trained first."""
+    name, found = model_called(model)
     if found is None:
-        return model
-    if found[1] is None:
         raise InputError(
             f"{model}: has to be trained first; `rbpkit reproduce` does it for a parameter file"
             " that names it in model_ids"
         )
-    return found[1]
-
-
-def has_to_be_trained(name: str) -> bool:
-    """Whether a name is that of a plugin's model which is not there yet."""
-    found = model_called(name)
-    return found is not None and found[1] is None
+    return name, found
 
 
 def family_models(plugin: str, family: str) -> tuple[str, ...]:

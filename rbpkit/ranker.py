@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rbpkit.ranking import TokenRanks
 
 
+@dataclass(init=False, repr=False, eq=False, kw_only=True)
 class Ranker(ABC):
     """A model that can be measured. A subclass sets the attributes and defines `ranks`.
 
@@ -33,7 +34,7 @@ class Ranker(ABC):
     tokenizer: of `transformers`, or one that can be called in the same way.
     context: most tokens in a sequence; None for any number.
     dtype, device: of its numbers; both are recorded, and the dtype is in the key of a job.
-    notes: what a reader must know of it, as "quantised" -> a few words.
+    notes: what a reader must know of it, as "quantised" -> a few words; None for nothing.
     padding_limit: sequences above it are never padded on the right; None if padding changes none.
     folder: the local folder that it has its name from, as a whole path; else "".
     """
@@ -43,11 +44,11 @@ class Ranker(ABC):
     family: str
     S: int
     V: int
-    tokenizer: Any
+    tokenizer: Any = field(repr=False)
     context: int | None = None
     dtype: str = "float32"
     device: str = "cpu"
-    notes: Mapping[str, str] = MappingProxyType({})
+    notes: Mapping[str, str] | None = None
     padding_limit: int | None = None
     folder: str = ""
 

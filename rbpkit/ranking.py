@@ -126,15 +126,11 @@ def token_ranks(
 
 
 @torch.no_grad()
-def logit_ranks(
-    logits: Tensor, targets: Tensor, *, masked: bool = False, entropy: bool = False
-) -> TokenRanks:
+def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> TokenRanks:
     """`token_ranks` on existing logits: (..., V), float32, bfloat16 or float16.
 
     targets: as in `token_ranks`. They, and all results, have the leading shape of the logits.
         Logits at a target of -100 may be anything, even NaN.
-    masked: entries of -inf are masked: they never count, and a target may not be one. Without it,
-        -inf is an error.
     entropy: also return p_max and entropy.
 
     16-bit logits are compared unchanged (widening changes neither order nor ties). The logits are
@@ -154,7 +150,7 @@ def logit_ranks(
                 yield start, part
                 start += len(part)
 
-    return _ranked(chunks, targets, V, tile, entropy, masked)
+    return _ranked(chunks, targets, V, tile, entropy)
 
 
 def _matrices(logits: Tensor) -> Iterator[Tensor]:
@@ -166,9 +162,7 @@ def _matrices(logits: Tensor) -> Iterator[Tensor]:
             yield from _matrices(part)
 
 
-def _ranked(
-    chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool, masked: bool = False
-) -> TokenRanks:
+def _ranked(chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool) -> TokenRanks:
     """Count the chunks; tile: rows that torch reduces at a time."""
     shape = targets.shape
     targets = targets.flatten()
@@ -179,11 +173,6 @@ def _ranked(
     for start, logits in chunks():
         rows = slice(start, start + len(logits))
         count(logits, column[rows], results.part(rows))
-        if masked:
-            # All programs count -inf as nothing, but do not call it finite.
-            target = logits.gather(1, column[rows].unsqueeze(1)).squeeze(1)
-            below_inf = (logits < math.inf).all(dim=1)
-            results.finite[rows] = below_inf & (target > -math.inf)
 
     ignored = targets == -100  # as in torch's own losses
     known = ignored | (targets >= 0) & (targets < V)
@@ -194,7 +183,7 @@ def _ranked(
         raise InputError(f"target {int(targets[row])} of token row {row} is not in [0, {V})")
     if not all_finite:
         row = int((~finite).nonzero()[0])
-        raise _not_finite(chunks, row, int(targets[row]), masked)
+        raise _not_finite(chunks, row)
 
     results.n_greater.masked_fill_(ignored, -1)
     results.n_equal.masked_fill_(ignored, 0)
@@ -204,16 +193,13 @@ def _ranked(
     return TokenRanks(*(result.view(shape) for result in kept))
 
 
-def _not_finite(chunks: Chunks, row: int, target: int, masked: bool) -> InputError:
-    """The error that names the first logit of a row that cannot be ranked."""
+def _not_finite(chunks: Chunks, row: int) -> NonFiniteError:
+    """The error that names the first logit of a row that is NaN or infinite."""
     for start, logits in chunks(softcap=None):  # a cap hides which logit it is
         if row < start + len(logits):
             break
     values = logits[row - start]
-    wrong = ~(values < math.inf) if masked else ~values.isfinite()
-    if not wrong.any():
-        return InputError(f"target {target} of token row {row} is masked (-inf)")
-    column = int(wrong.nonzero()[0])
+    column = int((~values.isfinite()).nonzero()[0])
     return NonFiniteError(row, column, values[column].item())
 
 

@@ -17,15 +17,14 @@ import torch
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument
-from rbpkit.errors import InputError, check_names, check_whole, reason
+from rbpkit.errors import InputError, reason
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import logit_ranks
+from rbpkit.records import COLUMNS
 from rbpkit.settings import ModelSettings, ReadingSettings, ServerSettings
 
-NEEDED = ("document", "position", "target", "nll")
-RANKS = ("rank", "n_greater")  # one of the two
-WHOLE = {"document", "position", "target", "n_greater", "n_equal"}
-KEPT = ("n_greater", "n_equal", "nll", "p_max", "entropy")
+NEEDED = ("document", "position", "target", "nll", "n_greater")
+KNOWN = (*NEEDED, "n_equal", "p_max", "entropy")
 
 
 class LogitsRanker(Ranker):
@@ -36,8 +35,6 @@ class LogitsRanker(Ranker):
     tokenizer: of `transformers`, or one that can be called in the same way.
     name, family, S, V, context: as of a `Ranker`.
     revision: what tells it from others of its name, as a date or a hash of its weights.
-
-    Raises InputError for names that are empty and sizes that are not positive.
     """
 
     def __init__(
@@ -52,9 +49,6 @@ class LogitsRanker(Ranker):
         revision: str,
         context: int | None = None,
     ) -> None:
-        check_names(name=name, family=family, revision=revision)
-        check_whole("S", S, 1)
-        check_whole("V", V, 1)
         self.logits, self.tokenizer = logits, tokenizer
         self.name, self.family, self.revision = name, family, revision
         self.S, self.V, self.context = S, V, context
@@ -89,28 +83,30 @@ class ScoreTable(Ranker):
     tokenizer = None
 
     def __init__(self, table: pd.DataFrame, *, name: str, S: int, V: int, family: str) -> None:
-        missing = [column for column in NEEDED if column not in table.columns]
-        if missing or not set(RANKS) & set(table.columns):
-            lacks = missing[0] if missing else " or ".join(RANKS)
-            needed = f"{', '.join(NEEDED)}, and {' or '.join(RANKS)}"
-            raise InputError(f"{name}: no column {lacks}; a table of scores needs {needed}")
-        self.name, self.family, self.S, self.V = name, family, S, V
         if "n_equal" not in table.columns and "rank" in table.columns:
             table = table.assign(n_greater=table["rank"] - 1)
-        used = [column for column in (*NEEDED, *KEPT) if column in table.columns]
-        table = table[list(dict.fromkeys(used))].sort_values(["document", "position"])
-        for column, values in table.items():
+        missing = [column for column in NEEDED if column not in table.columns]
+        if missing:
+            lacks = missing[0].replace("n_greater", "rank or n_greater")
+            needed = f"{', '.join(NEEDED)} (or rank in its place)"
+            raise InputError(f"{name}: no column {lacks}; a table of scores needs {needed}")
+        columns = [column for column in KNOWN if column in table.columns]
+        table = table[columns].sort_values(["document", "position"])
+        whole = [column for column in columns if COLUMNS[column] is np.int32]
+        for column in columns:
+            values = table[column]
             is_number = values.dtype.kind in "iuf" and np.isfinite(values).all()
-            if not is_number or (column in WHOLE and (values % 1 != 0).any()):
-                kind = "whole numbers" if column in WHOLE else "numbers"
+            if not is_number or (column in whole and (values % 1 != 0).any()):
+                kind = "whole numbers" if column in whole else "numbers"
                 raise InputError(f"{name}: column {column} must hold {kind}, and none missing")
-        table = table.astype(dict.fromkeys(WHOLE & set(table.columns), np.int64))
         if not len(table) or table.duplicated(["document", "position"]).any():
             fault = "two rows of one token" if len(table) else "no rows"
             raise InputError(f"{name}: the table has {fault}")
+        table = table.astype(dict.fromkeys(whole, np.int64))
         self._table = table.set_index(["document", "position"])
         content = pd.util.hash_pandas_object(table, index=False).to_numpy()
         self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
+        self.name, self.family, self.S, self.V = name, family, S, V
 
     def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCorpus:
         """The documents as the table has them: their tokens are the targets at their positions.
@@ -145,8 +141,8 @@ class ScoreTable(Ranker):
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """The rows of these tokens."""
         tokens = pd.MultiIndex.from_arrays([batch.documents, batch.positions])
-        rows = self._table.loc[tokens]
-        return {column: rows[column].to_numpy() for column in KEPT if column in rows.columns}
+        rows = self._table.loc[tokens].drop(columns="target")
+        return {str(column): values.to_numpy() for column, values in rows.items()}
 
 
 def score_table(path: Path, model: ModelSettings, given: ServerSettings) -> ScoreTable:

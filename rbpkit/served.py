@@ -33,21 +33,20 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 NO_VLLM = "not the answer of a vLLM server"
 
 
+@dataclass(eq=False, kw_only=True)
 class ServedModel(Ranker):
     """A model that a server ranks with; what is not here cannot be known through the server.
 
     It gives no counts of equal logits, so only the pessimistic rank of Eq. 3, and no entropy.
     The engine and its version are in `revision`, and so in the key of a job.
+
+    requests: how many documents are sent at a time.
     """
 
-    dtype = "served"
-    device = "served"
-
-    def __init__(self, server: Server, requests: int, **about: Any) -> None:
-        """about: the attributes of a `Ranker`."""
-        self.server = server
-        self.requests = requests
-        vars(self).update(about)
+    server: Server
+    requests: int
+    dtype: str = "served"
+    device: str = "served"
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """n_greater (rank - 1), nll and p_max of the scored tokens, in the batch's order."""
@@ -193,8 +192,8 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
     # A prompt and one new token have to fit.
     context = int(about.get("max_model_len") or 0) - 1
     return ServedModel(
-        connection,
-        server.requests,
+        server=connection,
+        requests=server.requests,
         tokenizer=tokenizer,
         name=model.name or about["id"],
         revision=f"vllm-{version}:{weights}",

@@ -348,10 +348,10 @@ def test_an_argument_that_cannot_be_is_one_line_that_names_it(given, says, in_me
 @pytest.mark.parametrize(
     ("wrap", "says"),
     [
-        (torch.compile, "model._orig_mod"),
-        (torch.nn.DataParallel, "model.module"),
+        (torch.compile, "not in torch.compile or DataParallel"),
+        (torch.nn.DataParallel, "not in torch.compile or DataParallel"),
         (lambda network: network.model, "LlamaModel: not a causal language model"),
-        (lambda _: T5ForConditionalGeneration(small_config("t5")), "encoder-decoder of texts"),
+        (lambda _: T5ForConditionalGeneration(small_config("t5")), "no encoder-decoder"),
         (lambda network: copy.deepcopy(network).double(), r"give model.float\(\)"),
     ],
 )

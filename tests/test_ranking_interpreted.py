@@ -14,7 +14,7 @@ if os.environ.get("TRITON_INTERPRET") != "1":
 
 from test_ranking import (  # noqa: F401  these are run here too
     assert_naive,
-    test_any_leading_shape_with_ignored_places_and_masked_columns,
+    test_any_leading_shape_with_ignored_places,
     test_chunks_of_one_row,
     test_entropy_at_both_ends_and_beyond_the_range_of_exp,
     test_large_logits_do_not_overflow,

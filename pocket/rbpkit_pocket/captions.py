@@ -170,7 +170,7 @@ class EncodedCaptions(EncodedCorpus):
     captions: Corpus = field(kw_only=True, repr=False)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class CaptioningModel(LoadedModel):
     """A model that reads pictures. `context` and S are those of its text decoder."""
 

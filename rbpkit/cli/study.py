@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -140,7 +140,7 @@ def classroom(
     target = folder_to_write(out)
     from rbpkit import plugins
 
-    report = plugins.class_report()
+    report: Any = plugins.offered("pocket", "class_report", Callable)
     if report(folder, target, notebook=notebook, say=say):
         raise SystemExit(1)
 

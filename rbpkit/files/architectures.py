@@ -7,14 +7,13 @@ download. Importing this module imports neither torch nor transformers.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rbpkit.errors import InputError, reason
+from rbpkit.errors import InputError, nearest, reason
 from rbpkit.files.libraries import quiet
 
 if TYPE_CHECKING:
@@ -38,48 +37,18 @@ def family_of(config: PreTrainedConfig) -> str:
     if its type does not (the pocket Qwen models).
     """
     kind = config.get_text_config(decoder=True).model_type
-    named = getattr(config, "rbpkit_family", None)
-    if named is None:
-        return FAMILY_OF_TYPE.get(kind, kind)
-    if not isinstance(named, str) or not named.strip() or not named.isprintable():
-        raise InputError(f"config.json: rbpkit_family is {named!r}; give a name, or leave it out")
-    return named
+    return getattr(config, "rbpkit_family", None) or FAMILY_OF_TYPE.get(kind, kind)
 
 
 def context_of(config: PreTrainedConfig) -> int | None:
     """The most tokens in a sequence; None if the config sets no limit."""
     text = config.get_text_config(decoder=True)
-    for name in _LENGTHS:
+    # What configs call it. MPT's is the length of its table of biases.
+    for name in ("max_position_embeddings", "max_seq_len", "max_target_positions"):
         length = getattr(text, name, None)
         if isinstance(length, int) and length > 0:
-            return length - _unused_positions(text)
+            return length
     return None
-
-
-# What configs call the longest sequence. MPT's is the length of its table of biases.
-_LENGTHS = ("max_position_embeddings", "max_seq_len", "max_target_positions")
-
-# RoBERTa's kin count positions from the one after the padding token's id: the rows of the table up
-# to there are never used.
-_COUNT_FROM_PADDING = (
-    "camembert",
-    "data2vec-text",
-    "prophetnet",
-    "roberta",
-    "roberta-prelayernorm",
-    "xlm-roberta",
-    "xlm-roberta-xl",
-    "xmod",
-)
-
-
-def _unused_positions(text: PreTrainedConfig) -> int:
-    """How many rows of the position table no token of a sequence can have."""
-    if text.model_type not in _COUNT_FROM_PADDING:
-        return 0
-    padding = text.pad_token_id or 0
-    # ProphetNet predicts from the next position, too.
-    return padding + 2 if text.model_type == "prophetnet" else padding + 1
 
 
 def short_factor_length(config: PreTrainedConfig) -> int | None:
@@ -114,16 +83,6 @@ ARCHITECTURES = _read_architectures()
 """The paper's 24 models by hub id, family by family and by size: `model_type` and its numbers."""
 
 
-def nearest_model(word: str) -> str:
-    """`"; did you mean ID?"` for the nearest of the 24 hub ids, or `""` if none is near."""
-    by_name = {hub_id.split("/")[1].lower(): hub_id for hub_id in ARCHITECTURES}
-    name = word.split("/")[-1].lower()
-    near = difflib.get_close_matches(name, by_name, n=1, cutoff=0.7)
-    if not near or by_name[near[0]] == word:
-        return ""
-    return f"; did you mean {by_name[near[0]]}?"
-
-
 def paper_config(hub_id: str) -> PreTrainedConfig:
     """The transformers config of one of the paper's 24 models, with no download.
 
@@ -135,7 +94,7 @@ def paper_config(hub_id: str) -> PreTrainedConfig:
     """
     if hub_id not in ARCHITECTURES:
         raise InputError(
-            f"{hub_id!r} is not one of the paper's 24 models{nearest_model(hub_id)}"
+            f"{hub_id!r} is not one of the paper's 24 models{nearest(hub_id, ARCHITECTURES)}"
             " (load any other model, or give its config)"
         )
     from transformers import AutoConfig

@@ -22,9 +22,9 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 from tqdm.auto import tqdm
 
-from rbpkit.errors import InputError, check_path, nearest, reason
-from rbpkit.files.architectures import nearest_model
-from rbpkit.files.names import cached_repository, folder_name, is_revision, whole_path
+from rbpkit.errors import InputError, nearest, reason
+from rbpkit.files.architectures import ARCHITECTURES
+from rbpkit.files.names import cached_repository, folder_name, whole_path
 from rbpkit.settings import ModelSettings
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
@@ -37,6 +37,9 @@ SMALL_FILES = (CONFIG, *TOKENIZER_FILES, *PROCESSOR_FILES)  # all but weights
 
 MOST_PARTS = 10_000
 """Layers, heads or experts of a model; the largest have some hundreds."""
+
+# The hub's library makes a file of this name in its cache, so it must not lead out of there.
+_REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]*")
 
 _PARTS = re.compile("layers?$|heads?$|experts$|blocks$")
 
@@ -138,7 +141,6 @@ def find_checkpoint(model: str | os.PathLike[str], source: Source) -> Checkpoint
 
 
 def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Source) -> Checkpoint:
-    check_path("model", model)
     path = Path(os.path.expanduser(model))
     if path.suffix == ".gguf" and path.is_file():
         _need(path, "a GGUF file", "gguf", ("gguf", "accelerate"))
@@ -164,7 +166,7 @@ def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Sou
 
 def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterable[str]) -> Path:
     """The folder of a hub id in the cache, brought up to date if the network is there."""
-    near = nearest_model(model) or _nearest_folder(model)
+    near = _nearest(model)
     try:
         validate_repo_id(model)
     except HFValidationError:
@@ -175,7 +177,7 @@ def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterab
         local_files_only=source.local_files_only,
         tqdm_class=None if source.progress else NoBar,
     )
-    if revision is not None and not is_revision(revision):
+    if revision is not None and not _REVISION.fullmatch(revision):
         raise InputError(f"{model}: revision {revision!r}: give a branch, a tag or a commit")
     with reason(f"{model}: no such folder, and the hub does not give it{near}"):
         folder = Path(str(fetch(revision=revision, allow_patterns=list(patterns))))
@@ -186,12 +188,13 @@ def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterab
     return folder
 
 
-def _nearest_folder(model: str) -> str:
-    """ "; did you mean NAME?" for the folder nearest to a local path that is not a folder."""
-    path = Path(os.path.expanduser(model))
-    if not path.parent.is_dir():
+def _nearest(model: str) -> str:
+    """ "; did you mean NAME?": the nearest of the paper's models, or folder beside a local path."""
+    if model in ARCHITECTURES:  # right, but out of reach
         return ""
-    return nearest(path.name, [one.name for one in path.parent.iterdir() if one.is_dir()])
+    path = Path(os.path.expanduser(model))
+    folders = path.parent.glob("*/") if path.parent.is_dir() else ()
+    return nearest(model, ARCHITECTURES) or nearest(path.name, [one.name for one in folders])
 
 
 def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:

@@ -1,4 +1,4 @@
-"""Names: of a model in a folder, of the runs in several, of a revision of the hub, of a server."""
+"""Names: of a model in a folder, of the runs in several, of a server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ AnyPath = str | os.PathLike[str]
 
 # As transformers' Trainer calls the folders that it writes during a run.
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
-
-# The hub's library makes a file of this name in its cache, so it must not lead out of there.
-_REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]*")
-
-
-def is_revision(name: object) -> bool:
-    """Whether a branch, tag or commit of the hub can be called so."""
-    return isinstance(name, str) and _REVISION.fullmatch(name) is not None
 
 
 def is_address(source: object) -> bool:

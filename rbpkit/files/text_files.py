@@ -44,9 +44,6 @@ LONGEST_WORD = 1_000_000
 """Characters: a tokenizer takes minutes for a longer one, or fails."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
-LONGEST_UNIT = 1_000
-"""Characters: a longer name is a text."""
-
 Row = Mapping[str, Any]
 
 
@@ -122,10 +119,8 @@ def fields_of(text: TextSettings) -> list[str]:
 def read_txt(path: Path) -> str:
     """The text of a file, without a byte-order mark.
 
-    Raises InputError if it is not UTF-8, too long, or no file: a pipe would be waited for.
+    Raises InputError if it is not UTF-8 or too long, or cannot be read.
     """
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: not a file")
     with reason(f"{path}: cannot be read"):
         if path.stat().st_size > LONGEST_TEXT:
             raise InputError(f"{path}: {_TOO_LONG}")
@@ -220,10 +215,7 @@ def unit_name(value: Any, where: str) -> str:
     """The name of a document's unit. InputError for a missing one, and one that is no name."""
     if value is None or value != value:  # a missing author is no author called "nan"
         raise InputError(f"{where}: no unit (it is {value})")
-    name = str(value)
-    if len(name) > LONGEST_UNIT:
-        raise InputError(f"{where}: a unit of {len(name):,} characters; is it the text's column?")
-    return name
+    return str(value)
 
 
 def prompts_fingerprint(texts: str, prompts: Iterable[str]) -> str:

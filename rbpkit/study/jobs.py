@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from filelock import FileLock
@@ -15,8 +14,9 @@ from filelock import FileLock
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
+from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import cached_repository, folder_name, is_address
-from rbpkit.planning import is_as_asked, why_missing
+from rbpkit.planning import why_missing
 from rbpkit.records import iter_manifests
 from rbpkit.served import ServedModel, served_name
 from rbpkit.settings import TextSettings
@@ -96,9 +96,8 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
     is_bare_name = "/" not in given and plugins.prefix_of(given) is None
     if source != "hub" and is_bare_name and not folder.exists():
         given = f"{source}:{given}"
-    called = plugins.model_called(given)
-    if called is not None:
-        name, found = called
+    name, found = plugins.model_called(given)
+    if plugins.prefix_of(given) is not None:
         is_folder = isinstance(found, str | os.PathLike)  # or it is made, or has to be trained
         return name, str(found) if is_folder else given
     if not folder.is_dir():
@@ -160,17 +159,10 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
     rows: list[tuple[object, ...]] = []
     for (model, source), corpus in product(models.items(), corpora):
         job = Job(model, corpus)
-        asked: dict[str, Any] = {
-            "documents": params.documents or 0,
-            "seed": params.seed or 0,
-            "max_length": params.max_length,
-            "stride": params.stride,
-            "dtype": ServedModel.dtype if is_address(source) else params.dtype,
-        }
         done = None
         for manifest in finished:  # the last is of the longest text: nearest to what is asked for
             same_text = manifest.fingerprint == fingerprints.get(corpus, manifest.fingerprint)
-            if same_text and is_as_asked(manifest.key, model, corpus, **asked):
+            if same_text and _is_of(manifest, job, source, params):
                 done = manifest
         if job in failures:
             rows.append((model, corpus, "failed", None, None, failures[job].reason))
@@ -181,6 +173,21 @@ def study_status(params: Params, out: str | Path) -> pd.DataFrame:
             rows.append((model, corpus, "left", None, None, missing))
     columns = ["model", "corpus", "state", "tokens", "seconds", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
+
+
+def _is_of(manifest: Manifest, job: Job, source: str, params: Params) -> bool:
+    """Whether a finished job is this one of the study, as far as names and settings tell.
+
+    Neither text nor weights are read. A corpus may have fewer documents than are asked for, a model
+    a shorter context, and a corpus that is not shuffled has the seed 0.
+    """
+    dtype = ServedModel.dtype if is_address(source) else params.dtype
+    names = (manifest.model, manifest.corpus, manifest.dtype, manifest.stride)
+    if names != (job.model, job.corpus, dtype, params.stride):
+        return False
+    if params.documents and manifest.documents > params.documents:
+        return False
+    return manifest.max_length <= params.max_length and manifest.seed in (0, params.seed)
 
 
 def read_failures(out: Path) -> dict[Job, Failure]:

@@ -89,17 +89,17 @@ def with_trained_models(
     before any training, for a study whose models are at fault.
     """
     models = study_models(params)
-    if not any(map(plugins.has_to_be_trained, models.values())):
+    untrained = [name for name in models if plugins.model_called(models[name])[1] is None]
+    if not untrained:
         return params
     about = {"device": params.device or "cpu", "say": say, "progress": progress}
-    for name, source in models.items():
-        if plugins.has_to_be_trained(source):
-            plugin = str(plugins.prefix_of(source))
-            train = plugins.reference_of(plugin).train
-            if train is None:
-                raise InputError(f"the plugin {plugin!r} has no function that trains {name}")
-            [folder] = plugins.called(plugin, f"training {name}", train, [name], out, **about)
-            models[name] = str(folder)
+    for name in untrained:
+        plugin = str(plugins.prefix_of(models[name]))
+        train = plugins.reference_of(plugin).train
+        if train is None:
+            raise InputError(f"the plugin {plugin!r} has no function that trains {name}")
+        [folder] = plugins.called(plugin, f"training {name}", train, [name], out, **about)
+        models[name] = str(folder)
     return params.model_copy(update={"model_ids": tuple(models.values())})
 
 

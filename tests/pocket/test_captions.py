@@ -249,7 +249,7 @@ def test_what_does_not_fit_together_is_refused(llava, llama_folder):
         (model, "pocket:prose", image, "leave image out"),
         (plain, ROWS, image, "reads no pictures"),
         (network, ROWS, {**image, "tokenizer": tokenizer}, "its processor"),
-        (encoder_reads, ROWS, {**image, "tokenizer": processor}, "florence2"),
+        (encoder_reads, ROWS, {**image, "tokenizer": processor}, "no encoder-decoder"),
     ):
         with pytest.raises(InputError, match=says):
             measure(given, corpus, **options)
