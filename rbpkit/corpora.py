@@ -6,7 +6,6 @@ batching are in `encoding`.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import os
 import re
@@ -29,7 +28,6 @@ from rbpkit.files.text_files import (
     list_files,
     prompts_fingerprint,
     read_documents,
-    suffix_of,
     text_fingerprint,
     unit_name,
 )
@@ -157,23 +155,13 @@ class Corpus:
         return np.array([number_of[unit] for unit in self.units], dtype=np.int32)
 
     @classmethod
-    def of(
-        cls,
-        texts: Iterable[Any],
-        name: str = "texts",
-        *,
-        field: str = "text",
-        image: str | None = None,
-        unit: str | None = None,
-        prompt: str | None = None,
-    ) -> Corpus:
+    def of(cls, texts: Iterable[Any], name: str = "texts", **columns: Any) -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
         texts: any iterable of strings, or of rows by column (a `datasets.Dataset`).
         name: the corpus's id.
-        field, unit, prompt: columns of the rows, as of `load_corpus`.
-        image: the column with the picture that the text describes: a PIL picture, an array, encoded
-            bytes, the path of a file.
+        columns: field, unit and prompt, as of `load_corpus`; and image, the column with the picture
+            that the text describes: a PIL picture, an array, encoded bytes, the path of a file.
 
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
@@ -182,10 +170,12 @@ class Corpus:
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
-        columns = {"field": field, "image": image, "unit": unit, "prompt": prompt}
+        for key in ("documents", "seed", "images"):
+            if columns.get(key) is not None:
+                raise InputError(f"{key}: only for a corpus by name or in files; leave it out")
         text = TextSettings.of(columns)
-        kind = "strings" if text.given.keys() <= {"field"} else "rows by column"
-        rows = texts if image is None else plugins.captions().undecoded(texts, image)
+        kind = "rows by column" if text.image or text.unit or text.prompt else "strings"
+        rows = texts if text.image is None else plugins.captions().undecoded(texts, text.image)
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
             for number, row in enumerate(rows):
@@ -291,14 +281,11 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
     path = Path(os.path.expanduser(given))
     if given.strip() and os.path.exists(path):
         return path
-    near_files: list[str] = []
-    with suppress(OSError, ValueError):
-        near_files = difflib.get_close_matches(path.name, os.listdir(path.parent), n=1)
-    if os.sep in given or suffix_of(path) or (path.suffix and near_files):
-        hint = "check the path of the corpus"
-        if near_files:
-            hint = f"did you mean {path.with_name(near_files[0])}?"
-        raise InputError(f"{given}: no such file or folder; {hint}")
+    if os.sep in given or path.suffix:
+        near = ""
+        with suppress(OSError, ValueError):
+            near = nearest(path.name, os.listdir(path.parent))
+        raise InputError(f"{given}: no such file or folder{near}")
     known = [*HUB_CORPORA, *plugins.plugin_corpora()]
     raise InputError(
         f"unknown corpus {given!r}{nearest(given, known)}; give {', '.join(known)}, or the path of"

@@ -52,7 +52,6 @@ class EncodedCorpus:
     max_length, stride: as `encode` was given them.
     documents: with a stride, their windows.
     skipped: how many documents have no scored token and are left out of `documents`.
-    tokens: how many tokens are scored.
     past: how many tokens are past `max_length` and left out.
     scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to; an
         incomplete character counts as one byte.
@@ -65,13 +64,17 @@ class EncodedCorpus:
     max_length: int
     documents: tuple[EncodedDocument, ...] = field(repr=False)
     skipped: int
-    tokens: int
     stride: int = 0
     past: int = 0
     scored_bytes: int = 0
     prompts_cut: int = 0
     prompt_tokens_cut: int = 0
     too_long: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are scored."""
+        return sum(document.tokens for document in self.documents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +180,6 @@ def encoded_corpus(
         max_length=max_length,
         documents=tuple(documents),
         skipped=skipped + too_long,
-        tokens=sum(document.tokens for document in documents),
         stride=stride,
         past=0 if after_prompts else tokens_cut,
         scored_bytes=scored_bytes,

@@ -28,7 +28,7 @@ from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_path, one_line
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import JobKey, Manifest
+from rbpkit.files.manifest import Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
@@ -171,16 +171,14 @@ def measure(
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, reading)
-        key = job_key(ranker, text, max_length=encoded.max_length, stride=encoded.stride)
-        planned = planned_manifest(ranker, key, encoded, run.batch_tokens)
-        job_run = functools.partial(_run, ranker, text, encoded, planned, progress, say)
-        records, path, found_done = None, None, False
+        planned = planned_manifest(ranker, text, encoded, run.batch_tokens)
+        job_run = functools.partial(ranked, ranker, text, encoded, planned, say, progress)
         if out is None:
-            records = job_run()
+            records, path, found_done = job_run(), None, False
             summary = records.summary()
         else:
             job, found_done = _run_once(out, planned, job_run, force, ranker.default_family, say)
-            summary, path = summary_of(job), job.path
+            records, path, summary = None, job.path, summary_of(job)
     changed = _changed_since(summary, planned, text)
     if changed:
         say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
@@ -201,16 +199,7 @@ def opened_corpus(
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
         return load_corpus(corpus, **settings.given)
-    for key in ("documents", "seed", "images"):
-        if settings.given.get(key) is not None:
-            raise InputError(f"{key}: only for a corpus by name or in files; leave it out")
-    return Corpus.of(
-        corpus,
-        field=settings.field or "text",
-        image=settings.image,
-        unit=settings.unit,
-        prompt=settings.prompt,
-    )
+    return Corpus.of(corpus, **settings.given)
 
 
 def _opened(
@@ -248,9 +237,10 @@ def _opened(
 
 
 def planned_manifest(
-    model: Ranker, key: JobKey, encoded: EncodedCorpus, batch_tokens: int
+    model: Ranker, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int
 ) -> Manifest:
     """The manifest of the job before it is run: everything that can change its numbers."""
+    key = job_key(model, corpus, max_length=encoded.max_length, stride=encoded.stride)
     versions = {
         "rbpkit": rbpkit.__version__,
         "python": platform.python_version(),
@@ -275,15 +265,15 @@ def planned_manifest(
     )
 
 
-def _run(
+def ranked(
     model: Ranker,
     corpus: Corpus,
     encoded: EncodedCorpus,
     planned: Manifest,
-    progress: bool,
     say: Callable[[str], None],
+    progress: bool = False,
 ) -> Records:
-    """The records of the job that `planned` describes."""
+    """The records of the job that `planned` describes. Raises InputError as `measured_ranks`."""
     if model.remark:
         say(model.remark)
     start = time.perf_counter()

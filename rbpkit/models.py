@@ -38,7 +38,7 @@ from rbpkit.files.architectures import (
     output_layer,
     parameter_counts,
 )
-from rbpkit.files.devices import DTYPE_NAMES, SPREAD, torch_device
+from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import Checkpoint, Source, find_checkpoint
 from rbpkit.files.names import folder_name, is_address, is_table, whole_path
@@ -50,7 +50,7 @@ from rbpkit.scores import score_table
 from rbpkit.served import served_model
 from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
-DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in DTYPE_NAMES}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
 _STALE = re.compile(

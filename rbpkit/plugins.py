@@ -90,15 +90,15 @@ def _entries(group: str) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=f"rbpkit.{group}")}
 
 
-def plugin_names() -> tuple[str, ...]:
-    """The plugins that are installed and have corpora, models or a reference, sorted."""
-    names = {*_entries("corpora"), *_entries("models"), *_entries("reference")}
+def plugin_names(*groups: str) -> tuple[str, ...]:
+    """The plugins that are installed and have such entry points, sorted. None is imported.
+
+    By default these are corpora, models and a reference; with "commands", a subcommand.
+    """
+    names: set[str] = set()
+    for group in groups or ("corpora", "models", "reference"):
+        names.update(_entries(group))
     return tuple(sorted(names))
-
-
-def command_names() -> tuple[str, ...]:
-    """The plugins that have a subcommand, sorted. None is imported."""
-    return tuple(sorted(_entries("commands")))
 
 
 def called(plugin: str, what: str, function: Callable[..., Any], *values: Any, **more: Any) -> Any:

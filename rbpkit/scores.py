@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,31 +28,18 @@ NEEDED = ("document", "position", "target", "nll", "n_greater")
 KNOWN = (*NEEDED, "n_equal", "p_max", "entropy")
 
 
+@dataclass(eq=False)
 class LogitsRanker(Ranker):
     """A model of any framework, given as a function from ids to logits.
 
     logits: takes ids, int64 (B, L), padded on the right with 0, and gives (B, L, V): at [b, l] the
         logits of the token after ids[b, :l + 1]. A NumPy array, or what `torch.as_tensor` takes.
-    tokenizer: of `transformers`, or one that can be called in the same way.
-    name, family, S, V, context: as of a `Ranker`.
     revision: what tells it from others of its name, as a date or a hash of its weights.
+
+    The others are keywords too, as of a `Ranker`.
     """
 
-    def __init__(
-        self,
-        logits: Callable[[np.ndarray], Any],
-        tokenizer: Any,
-        *,
-        name: str,
-        S: int,
-        V: int,
-        family: str,
-        revision: str,
-        context: int | None = None,
-    ) -> None:
-        self.logits, self.tokenizer = logits, tokenizer
-        self.name, self.family, self.revision = name, family, revision
-        self.S, self.V, self.context = S, V, context
+    logits: Callable[[np.ndarray], Any]
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """All columns, by `logit_ranks`. InputError for logits of another shape than (B, L, V)."""
@@ -135,7 +123,6 @@ class ScoreTable(Ranker):
             max_length=reading.max_length,
             documents=tuple(documents),
             skipped=len(corpus.documents) - len(documents),
-            tokens=len(self._table),
         )
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:

@@ -83,7 +83,8 @@ class Server:
             fault = f"it asks for a key that it knows (--api-key, or {KEY_VARIABLE})"
             raise InputError(f"{self.url}: {fault}")
         if status >= 400:
-            fault = f"status {status}: {_said(answer)}"
+            said = " ".join(answer.text.split())[:200]
+            fault = f"status {status}: {said}"
             if status == 429 or status >= 500:
                 raise JobError(f"{self.url}: no answer from a server ({fault})")
             raise InputError(f"{self.url}: {fault}")
@@ -137,15 +138,6 @@ class Server:
                     raise InputError(f"{self.url}: token {token_id} has rank {rank}, log p {log_p}")
                 scores.append((rank, -log_p, float(np.exp(largest))))
             return scores
-
-
-def _said(answer: httpx.Response) -> str:
-    """What a server says of a request that it refuses, in one line."""
-    try:
-        message = answer.json()["error"]["message"]
-    except (ValueError, LookupError, TypeError):  # no vLLM
-        return NO_VLLM
-    return " ".join(str(message).split())[:200]
 
 
 def served_name(address: str) -> str:

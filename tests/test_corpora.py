@@ -150,11 +150,12 @@ def test_broken_files_are_named(tmp_path, name, data):
 
 
 def test_what_is_no_document_is_refused_before_it_is_read_whole(tmp_path, monkeypatch):
-    """A long line, a word that no tokenizer takes, a pipe that nobody writes to."""
+    """A long file, a word that no tokenizer takes, a pipe that nobody writes to."""
+    monkeypatch.setattr("rbpkit.files.text_files.LONGEST_FILE", 2**23)
+    path = tmp_path / "long.txt"
+    path.write_text("a " * 2**22 + "a")
+    refused(f"{path}: over 8 MiB in one document", path)
     path = tmp_path / "long.jsonl"
-    monkeypatch.setattr("rbpkit.files.text_files.LONGEST_TEXT", 2**23)
-    write_jsonl(path, ["a b", "a " * 2**22])
-    refused(f"{path}:2: over 64 MiB in one document", path)
     write_jsonl(path, ["a b", f"a {'-' * 1_000_001} b"])
     refused(f"{path}:2: a word of over 1,000,000 characters", path)
     write_jsonl(path, [f"a {'a' * 999_999} -" * 3])
@@ -169,7 +170,9 @@ def test_wrong_paths_and_arguments(tmp_path):
     refused("unknown corpus 'humanevl'; did you mean HumanEval?", "humanevl")
     path = tmp_path / "a.txt"
     path.write_text("text")
-    refused(f"did you mean {path}", tmp_path / "b.txt")
+    refused(
+        f"{tmp_path / 'b.txt'}: no such file or folder; did you mean a.txt?", tmp_path / "b.txt"
+    )
     refused("revision", path, revision="main")
     refused("leave field out", "pocket:qa", field="text")
     refused("unknown setting 'seeds'; did you mean seed?", path, seeds=3)

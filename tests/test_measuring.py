@@ -305,14 +305,16 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     config = small_config(kind, vocab_size=len(tokenizer), **PADDING_MATTERS[kind])
     network = spread_weights(AutoModelForCausalLM.from_config(config).eval(), std=0.2)
     texts = [LONG[:length] for length in range(20, 400, 20)] * 2
-    alone = measure(network, texts, tokenizer=tokenizer, batch_tokens=1).records
-    together = measure(network, texts, tokenizer=tokenizer, batch_tokens=2048).records
+    alone = measure(network, texts, tokenizer=tokenizer, max_length=100, batch_tokens=1).records
+    together = measure(
+        network, texts, tokenizer=tokenizer, max_length=100, batch_tokens=2048
+    ).records
     moved = alone.n_greater != together.n_greater
     assert moved.mean() <= 0.01 and np.abs(alone.n_greater - together.n_greater).max() <= 1
     np.testing.assert_allclose(together.nll, alone.nll, atol=2e-4)
     with model_in_memory(network, tokenizer) as model:
         assert model.padding_limit == (40 if kind == "phi3" else 0)
-        encoded = encode(Corpus.of(texts), tokenizer, max_length=model.context)
+        encoded = encode(Corpus.of(texts), tokenizer, max_length=100)
         sizes = [batch.input_ids.shape for batch, _ in measured_ranks(model, encoded, 2048)]
         padded = dataclasses.replace(model, padding_limit=None)
         columns = rank_columns(padded, encoded, 2048)

@@ -34,7 +34,7 @@ from transformers import (
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files import model_folders
-from rbpkit.files.architectures import parameter_counts
+from rbpkit.files.architectures import paper_config, parameter_counts
 from rbpkit.files.reading import read_tokenizer
 from rbpkit.models import load_model
 from rbpkit.planning import look_up
@@ -108,7 +108,7 @@ def test_published_counts():
     assert len(table) == 24
     for row in table.itertuples():
         expected = (row.S, row.embedding_params, row.vocab_rows)
-        assert tuple(parameter_counts(row.hub_id)) == expected, row.hub_id
+        assert tuple(parameter_counts(paper_config(row.hub_id))) == expected, row.hub_id
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

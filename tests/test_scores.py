@@ -30,7 +30,7 @@ def bigram(documents: int) -> LogitsRanker:
     log_counts = np.log(counts)
     return LogitsRanker(
         lambda ids: log_counts[ids],
-        tokenizer,
+        tokenizer=tokenizer,
         name=f"bigram-{documents}",
         S=int((counts > 1).sum()),
         V=families.V,

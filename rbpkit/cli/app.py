@@ -62,7 +62,7 @@ def command_line(words: Sequence[str]) -> App:
     # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
     if first in app and not first.startswith("-"):
         return app
-    for name in sorted({*plugins.command_names(), *plugins.INSTALL.keys() & {first}}):
+    for name in sorted({*plugins.plugin_names("commands"), *plugins.INSTALL.keys() & {first}}):
         # One that is broken stops nothing else.
         with nullcontext() if name == first else suppress(InputError):
             subcommand = plugins.offered(name, "commands", App)

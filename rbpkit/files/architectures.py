@@ -115,25 +115,21 @@ class ParameterCounts(NamedTuple):
     V: int
 
 
-def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
+def parameter_counts(model: PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
     """Count S (Section 3), embedding parameters and V.
 
-    model: a loaded model, a config, or the hub id of one of the 24. The last two take no memory
-    (meta device).
+    model: a loaded model, or a config, which takes no memory (meta device).
 
     The output head is not part of the base model; if it is tied to the token embedding, it counts
     once, as an embedding. Of a multimodal model the language model is counted, of a model with an
     adapter (PEFT) the model without it.
 
-    Raises InputError for a hub id that is not one of the 24 and for a config of another kind of
-    model.
+    Raises InputError for a config of another kind of model.
     """
     from torch import nn
     from transformers import PreTrainedConfig
 
-    if isinstance(model, str):
-        network = _on_meta(paper_config(model))
-    elif isinstance(model, PreTrainedConfig):
+    if isinstance(model, PreTrainedConfig):
         network = _on_meta(model)
     elif getattr(model, "peft_config", None):
         network = _on_meta(model.config)  # without the adapter's own parameters
@@ -142,7 +138,7 @@ def parameter_counts(model: str | PreTrainedConfig | PreTrainedModel) -> Paramet
 
     head = output_layer(network)
     # Sets, so that a parameter that is shared counts once.
-    in_text = text_parameters(network)
+    in_text = _text_parameters(network)
     in_tables = in_text & _embedding_parameters(_language_model(network))
     # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
     in_head = set(head.parameters()) if isinstance(head, nn.Module) else set()
@@ -192,7 +188,7 @@ _TOWERS = re.compile(
 )
 
 
-def text_parameters(model: PreTrainedModel) -> set[nn.Parameter]:
+def _text_parameters(model: PreTrainedModel) -> set[nn.Parameter]:
     """The parameters of the language model, without towers that are a part of it."""
     parameters = set()
     for name, parameter in _language_model(model).named_parameters():

@@ -1,4 +1,4 @@
-"""Where a model runs and in which numbers: a device by name, or several, and a dtype by name."""
+"""Where a model runs: a device by name, or several."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from rbpkit.errors import InputError, reason
 
 if TYPE_CHECKING:
     import torch
-
-DTYPE_NAMES = ("float32", "bfloat16", "float16")
 
 SPREAD = "auto"
 """The name of all GPUs that are here together: a model's layers are spread evenly over them.

@@ -78,7 +78,6 @@ class Checkpoint:
     contents: what decides the numbers: a commit of the hub, or files; of an adapter its own and
         those of its base, and those of a tokenizer that is elsewhere.
     tokenizer: the folder of the tokenizer.
-    weights: the files of the weights.
     gguf: the file in `folder` that is the whole model, in that format.
     adapter: the folder of an adapter to put on the model.
     base: the name of the model that the adapter is put on.
@@ -90,7 +89,6 @@ class Checkpoint:
     name: str
     contents: tuple[str | frozenset[Path], ...]
     tokenizer: Path
-    weights: tuple[Path, ...] = ()
     gguf: str | None = None
     adapter: Path | None = None
     base: str | None = None
@@ -149,7 +147,6 @@ def _checkpoint(model: str | os.PathLike[str], revision: str | None, source: Sou
             name=path.stem,
             contents=(frozenset([path]),),
             tokenizer=path.parent,
-            weights=(path,),
             gguf=path.name,
             origin=whole_path(path.with_suffix("")),
         )
@@ -217,7 +214,6 @@ def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
         name=hub_id or cached_repository(folder) or folder_name(folder),
         contents=(folder.name if in_cache else frozenset(files),),
         tokenizer=folder,
-        weights=tuple(weights),
         origin="" if in_cache else whole_path(folder),
     )
     if not adapted:

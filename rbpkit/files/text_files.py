@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,9 +35,8 @@ class Document(NamedTuple):
     prompt: str | None = None
 
 
-LONGEST_TEXT = 64 * 2**20
-"""Bytes of a document, or of a line that holds one."""
-_TOO_LONG = f"over {LONGEST_TEXT >> 20} MiB in one document; split it"
+LONGEST_FILE = 64 * 2**20
+"""Bytes of a plain text, which is one document."""
 
 LONGEST_WORD = 1_000_000
 """Characters: a tokenizer takes minutes for a longer one, or fails."""
@@ -122,8 +120,8 @@ def read_txt(path: Path) -> str:
     Raises InputError if it is not UTF-8 or too long, or cannot be read.
     """
     with reason(f"{path}: cannot be read"):
-        if path.stat().st_size > LONGEST_TEXT:
-            raise InputError(f"{path}: {_TOO_LONG}")
+        if path.stat().st_size > LONGEST_FILE:
+            raise InputError(f"{path}: over {LONGEST_FILE >> 20} MiB in one document; split it")
         return path.read_bytes().decode("utf-8-sig")
 
 
@@ -133,14 +131,8 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
     with pa.input_stream(path, compression="detect") as stream:
         # Bytes, so that only \n ends a line: str.splitlines would also cut at U+2028, which JSON
         # allows inside a string.
-        reader = io.BufferedReader(stream)
-        for number in itertools.count(start=1):
-            line = reader.readline(LONGEST_TEXT + 1)
-            if not line:
-                return
+        for number, line in enumerate(io.BufferedReader(stream), start=1):
             where = f"{path}:{number}"
-            if len(line) > LONGEST_TEXT:
-                raise InputError(f"{where}: {_TOO_LONG}")
             if not line.strip():
                 continue  # blank lines are not rows, as in `datasets`
             with reason(f"{where}: not a JSON object in UTF-8"):

@@ -59,7 +59,7 @@ def kernel(  # type: ignore[no-untyped-def]
         equal += (x == target).to(tl.int32)
         bad += (inside & ~(tl.abs(x) < float("inf"))).to(tl.int32)
         highest = tl.maximum(top, tl.max(x, 0))
-        # exp is 0 below -104. Without a bound, -inf (a masked column) times 0 would be NaN.
+        # exp is 0 below -104. Without a bound, an overflow to -inf times 0 would be NaN.
         shift = tl.maximum(top - highest, -200.0)
         x = tl.maximum(x - highest, -200.0)
         scale = tl.exp(shift)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,10 +22,9 @@ from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError
-from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, rank_columns
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, ranked
 from rbpkit.models import load_model
-from rbpkit.planning import job_key
-from rbpkit.records import Records, job_lock, write_records
+from rbpkit.records import job_lock, write_records
 from rbpkit.settings import ReadingSettings, RunSettings
 
 Tokens = list[int]
@@ -187,24 +185,17 @@ class RankingLM(TemplateLM):
             max_length=self.max_length,
             documents=tuple(documents),
             skipped=0,
-            tokens=0,
         )
-        say = logging.getLogger(__name__).warning
-        start = time.perf_counter()
-        columns = rank_columns(self.loaded, encoded, self._batch_tokens, say=say)
+        planned = planned_manifest(self.loaded, corpus, encoded, self._batch_tokens)
+        records = ranked(
+            self.loaded, corpus, encoded, planned, say=logging.getLogger(__name__).warning
+        )
         # One document with several continuations is a choice, and only one of them is right.
         is_choice = any(request.idx for request in requests)
-        if self._records is None or is_choice:
-            return columns
-        key = job_key(self.loaded, corpus, max_length=self.max_length)
-        planned = planned_manifest(self.loaded, key, encoded, self._batch_tokens)
-        seconds = round(time.perf_counter() - start, 3)
-        done = {"tokens": columns["nll"].size, "seconds": seconds}
-        unit = corpus.unit_numbers()[columns["document"]]
-        manifest = planned.model_copy(update=done)
-        with job_lock(self._records, key):  # another thread may run the same task
-            write_records(self._records, Records.of(columns, manifest, unit))
-        return columns
+        if self._records is not None and not is_choice:
+            with job_lock(self._records, planned.key):  # another thread may run the same task
+                write_records(self._records, records)
+        return records.columns()
 
 
 def _task_of(request: Instance) -> str:
