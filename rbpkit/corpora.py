@@ -360,9 +360,10 @@ def _from_files(
 
 def _from_plugin(name: str, text: TextSettings) -> Corpus:
     found = plugins.corpus_text(name)
-    nothing = [None] * len(found.texts)
-    columns = (found.texts, found.pictures or nothing, found.units or nothing)
-    with reason(f"{name}: pictures and units: give one for each document"):
+    with reason(f"{name}: needs a list of texts; pictures and units: give one for each document"):
+        columns: list[list[Any]] = [list(found.texts)]
+        for others in (found.pictures, found.units):
+            columns.append([None] * len(columns[0]) if others is None else list(others))
         documents = [Document(*row) for row in zip(*columns, strict=True)]
     source = {
         "kind": plugins.prefix_of(name),

@@ -50,8 +50,6 @@ from rbpkit.scores import score_table
 from rbpkit.served import served_model
 from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
 _STALE = re.compile(
     r"(.*\.)?(attn\.(attention\.)?(masked_)?bias|attn\.causal_mask|decoder\.version"
@@ -244,9 +242,8 @@ def _made_by_plugin(
     what = f"its model {own_name!r}"
     ranker = plugins.called(plugin, what, make)
     if not isinstance(ranker, Ranker):
-        raise InputError(
-            f"the plugin {plugin!r}: {what} is no Ranker but a {type(ranker).__name__}"
-        )
+        kind = type(ranker).__name__
+        raise InputError(f"the plugin {plugin!r}: {what} is no Ranker but a {kind}")
     if run.dtype != ranker.dtype:
         raise InputError(f"dtype={run.dtype!r}: {own_name} is in {ranker.dtype}; leave dtype out")
     ranker = renamed(ranker, named.name or own_name)
@@ -274,10 +271,8 @@ def _from_files(
     network = _read_network(
         AutoModelForCausalLM if captions is None else AutoModelForImageTextToText,
         checkpoint,
-        options,
-        dtype=DTYPES[run.dtype],
-        allow_pickle=source.named.allow_pickle,
-        device_map=device_map,
+        options | {"dtype": run.dtype, "device_map": device_map},
+        source.named.allow_pickle,
     )
     S = parameter_counts(network).S  # before an adapter adds its own
     if checkpoint.adapter is not None:
@@ -363,17 +358,11 @@ def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, where: Pa
 
 
 def _read_network(
-    kind: Any,
-    checkpoint: Checkpoint,
-    options: dict[str, Any],
-    *,
-    dtype: torch.dtype,
-    allow_pickle: bool,
-    device_map: Any,
+    kind: Any, checkpoint: Checkpoint, options: dict[str, Any], allow_pickle: bool
 ) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used.
 
-    kind: the class of the library that reads it. options: as `reading_options`.
+    kind: the class of the library that reads it. options: as `reading_options`, dtype, device_map.
     """
     folder = checkpoint.folder
     if checkpoint.gguf is not None:  # never to be left in blocks of few bits
@@ -386,8 +375,6 @@ def _read_network(
             folder,
             # An adapter is put on afterwards: the library, which would do it here, looks in vain.
             adapter_kwargs={"subfolder": "no adapter"},
-            dtype=dtype,
-            device_map=device_map,
             use_safetensors=None if allow_pickle else True,
             ignore_mismatched_sizes=True,  # so that they are listed, and refused here
             output_loading_info=True,
@@ -490,7 +477,7 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
         origin = folder_name(folder)
     name = name or origin or kind
     dtype = str(network.dtype).removeprefix("torch.")
-    if dtype not in DTYPES:
+    if dtype not in ("float32", "bfloat16", "float16"):
         raise InputError(f"{name}: a model in {dtype}; give model.float()")
     about = {
         "name": name,

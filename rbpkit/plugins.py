@@ -18,7 +18,7 @@ names the plugin.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -194,16 +194,8 @@ def corpus_called(name: str) -> str | None:
 def corpus_text(name: str) -> PluginText:
     """The documents of a corpus, by its name as `corpus_called` gives it."""
     plugin, _, corpus = name.partition(":")
-    what = f"its corpus {corpus!r}"
-    text = called(plugin, what, _by_name(plugin, "corpora")[corpus])
-    if not isinstance(text, PluginText):
-        text = PluginText(text)
-    columns = {}
-    for column in ("texts", "pictures", "units"):
-        values = getattr(text, column)
-        if values is not None:
-            columns[column] = called(plugin, f"{what}, {column}", tuple, values)
-    return replace(text, **columns)
+    text = called(plugin, f"its corpus {corpus!r}", _by_name(plugin, "corpora")[corpus])
+    return text if isinstance(text, PluginText) else PluginText(text)
 
 
 # -- models -----------------------------------------------------------------------------------
