@@ -301,7 +301,7 @@ def curve_of(
     corpus, family = _only_pair(measured, corpus, family)
     chosen = models_of(measured, corpus, family)
     _check_same_settings(chosen, corpus, family)
-    _check_one_checkpoint(chosen)
+    _check_one_checkpoint(model.manifest for model in chosen)
     names = tuple(model.manifest.model for model in chosen)
     repeated = sorted({model for model in names if names.count(model) > 1})
     if repeated:
@@ -348,21 +348,22 @@ def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -
     for setting in ("fingerprint", "max_length", "stride"):
         values = sorted({getattr(model.manifest, setting) for model in models}, key=str)
         if len(values) > 1:
-            listed = " and ".join(str(value)[:15] for value in values)
+            words = [str(value)[:15] for value in values]
             raise InputError(
                 f"{family} on {corpus}: its models were measured with different {setting}"
-                f" ({listed}); measure them alike, or choose one (--{setting.replace('_', '-')})"
+                f" ({' and '.join(words)}); measure them alike, or choose some, as"
+                f" --where {setting}={words[0]}"
             )
 
 
-def _check_one_checkpoint(models: Iterable[Measured]) -> None:
+def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:
     """InputError for a training run with several checkpoints: they have one S."""
-    steps: dict[tuple[str, str], set[int]] = {}
-    for model in models:
-        if of_run := run_and_step(model.manifest.model):
+    steps: dict[str, set[int]] = {}
+    for manifest in manifests:
+        if of_run := run_and_step(manifest.model):
             run, step = of_run
-            steps.setdefault((run, model.manifest.corpus), set()).add(step)
-    for (run, _), known in steps.items():
+            steps.setdefault(run, set()).add(step)
+    for run, known in steps.items():
         if len(known) > 1:
             listed = ", ".join(map(str, sorted(known)))
             raise InputError(
@@ -379,11 +380,11 @@ def family_lines(measured: Iterable[Measured]) -> list[str]:
     of two recipes, or through several checkpoints of one run.
     """
     measured = list(measured)
-    _check_one_checkpoint(measured)
     lines = []
     for corpus, family in sorted({corpus_and_family(model) for model in measured}):
         group = f"{family} on {corpus}"
         manifests = [model.manifest for model in models_of(measured, corpus, family)]
+        _check_one_checkpoint(manifests)
         for smaller, larger in pairwise(manifests):
             if smaller.S == larger.S:
                 raise InputError(
@@ -404,12 +405,19 @@ def rbp_curve(
     return curve_of(measured, corpus, family, lambda model: model.rbp(k), f"RBP_{k}")
 
 
+def ce_curve(
+    measured: Iterable[Measured], corpus: str | None = None, family: str | None = None
+) -> Curve:
+    """CE in nats against S (Figure 8a). InputError as `curve_of`."""
+    return curve_of(measured, corpus, family, lambda model: model.ce(), "CE")
+
+
 def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
     """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
     measured = list(measured)
     curves = []
     for corpus, family in sorted({corpus_and_family(model) for model in measured}):
-        curves.append(curve_of(measured, corpus, family, lambda model: model.ce(), "CE"))
+        curves.append(ce_curve(measured, corpus, family))
         for k in ks:
             curves.append(rbp_curve(measured, k, corpus, family))
     return curves

@@ -42,21 +42,13 @@ PAPER_V = 50_304
 _FOOTNOTE_V = {"GPT2": 50_257, "OPT": 50_272, "Pythia": 50_256, "Qwen": 151_936}
 _FOOTNOTE_V_ABOVE_7B = {"Qwen2.5-14B": 152_064}
 
-# A column means the same in every table; those not named here hold numbers with a point.
-_TEXT_COLUMNS = "figure dataset family model hub_id quantity kind series".split()
-_COUNT_COLUMNS = "S k N embedding_params vocab_rows bin_lo bin_hi tokens".split()
-_TYPES = {
-    **dict.fromkeys(_TEXT_COLUMNS, "str"),
-    **dict.fromkeys(_COUNT_COLUMNS, "int64"),
-}
-
 
 def _read(name: str, **types: str) -> pd.DataFrame:
-    """A fresh copy of data/paper/<name>.csv; `types` of columns that differ from `_TYPES`."""
+    """A fresh copy of data/paper/<name>.csv; `types` of columns that do not show theirs."""
     source = resources.files("rbpkit") / "data" / "paper" / f"{name}.csv"
     with reason(f"cannot read {source}; install rbpkit again"):
         with source.open(encoding="utf-8") as file:
-            return pd.read_csv(file, dtype={**_TYPES, **types})
+            return pd.read_csv(file, dtype={"figure": "str", **types})
 
 
 def models() -> pd.DataFrame:

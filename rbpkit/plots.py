@@ -218,19 +218,15 @@ def label_ends(
     Call it last, because later changes of the axes move the ends.
     """
     axes.figure.canvas.draw()  # settles the layout, which decides the distances
-    pixels_to_points = 72 / axes.figure.dpi
     fontsize = float(text.setdefault("fontsize", 10))
     least_distance = gap * fontsize
     letter_width = 0.65 * fontsize
+    names = []
+    for x, y, name, colour in ends:
+        left, height = axes.transData.transform((x, y)) * 72 / axes.figure.dpi  # in points
+        names.append((height, left, (x, y), name, colour))
     placed: list[tuple[float, float, float]] = []  # left, right and height of each name
-
-    def point_of(end: tuple[float, float, str, str]) -> tuple[float, float]:
-        x, y = axes.transData.transform(end[:2]) * pixels_to_points
-        return x, y
-
-    for end in sorted(ends, key=lambda end: point_of(end)[1]):
-        x, y, name, colour = end
-        left, height = point_of(end)
+    for height, left, end, name, colour in sorted(names, key=lambda one: one[0]):
         right = left + letter_width * len(name)
         wanted = height
         for other_left, other_right, other_height in placed:
@@ -239,7 +235,7 @@ def label_ends(
         placed.append((left, right, wanted))
         axes.annotate(
             name,
-            (x, y),
+            end,
             xytext=(7, wanted - height),
             textcoords="offset points",
             va="center",

@@ -194,11 +194,8 @@ class Records:
         if _bare(inside) != _bare(manifest):
             what = "its manifest was changed: the copy inside it differs"
             raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-        may_be_missing = OPTIONAL | UNIT.keys()
-        columns = {}
-        for name in COLUMNS | UNIT:
-            if name in table.column_names or name not in may_be_missing:
-                columns[name] = table[name].to_numpy()
+        there = [name for name in COLUMNS | UNIT if name in table.column_names]
+        columns = {name: table[name].to_numpy() for name in there}
         unit = columns.pop("unit", None)  # None if documents are units by themselves
         return cls.of(columns, manifest, unit)
 
@@ -471,7 +468,7 @@ def _values_there(
         for value in given if isinstance(given, list | tuple | set) else [given]:
             word = str(value)
             if name == "model" and word not in recorded:
-                word = _name_in_records(word, manifests)
+                word = _name_of_folder(word, manifests)
             if not any(is_value(name, one, word) for one in recorded):
                 hint = nearest(str(value), recorded)
                 there = _listed(recorded, most=20)
@@ -480,25 +477,15 @@ def _values_there(
     return asked
 
 
-def _name_in_records(word: str, manifests: Iterable[Manifest]) -> str:
-    """The model that a word means that is no model's name: a folder, or a name before `told_apart`.
-
-    The word itself if it means none. InputError if it means several.
-    """
+def _name_of_folder(word: str, manifests: Iterable[Manifest]) -> str:
+    """The model in the folder with this path; the word itself if there is none."""
     check_path("model", word)
     path, name = whole_path(Path(word)), folder_name(Path(word))
-    in_folder = set()
-    of_short_name = set()
     for manifest in manifests:
         # Without a folder in the manifest, the name is all that is known of it.
         if manifest.folder == path or (not manifest.folder and manifest.model == name):
-            in_folder.add(manifest.model)
-        elif manifest.folder and manifest.model.endswith(f"/{word}"):
-            of_short_name.add(manifest.model)
-    meant = sorted(in_folder or of_short_name)
-    if len(meant) > 1:
-        raise InputError(f"{word} is the name of {' and of '.join(meant)}: name one of them so")
-    return meant[0] if meant else word
+            return manifest.model
+    return word
 
 
 def _listed(names: Sequence[str], most: int) -> str:

@@ -255,9 +255,7 @@ class Summary:
                 dense = ranks.dense(manifest.V)
                 dense[arrays["tied"]] += arrays["tied_change"]
                 optimistic = Histogram.of(dense)
-            windows = {1: ranks}
-            for N in arrays["windows"]:
-                windows[int(N)] = histogram(f"_{N}")
+            windows = {1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]}
             units = arrays.get("document_units", arrays["document"])
             stored_arrays: dict[str, Any] = dict.fromkeys(OPTIONAL_SUMS)
             for name, kind in STORED.items():

@@ -147,11 +147,10 @@ def each_k(asked: Sequence[int] | None) -> tuple[int, ...]:
 
 def say_if_k_is_all(summaries: Iterable[Summary], ks: Sequence[int]) -> None:
     """A line for each k that is at least V, so that RBP_k is 1."""
-    vocabularies = {summary.manifest.V for summary in summaries}
+    smallest_V = min(summary.manifest.V for summary in summaries)
     for k in ks:
-        reached = [V for V in vocabularies if k >= V]
-        if reached:
-            say(f"k = {k:,} is at least V = {max(reached):,}, all of the vocabulary: RBP_{k} is 1")
+        if k >= smallest_V:
+            say(f"k = {k:,} is at least V = {smallest_V:,}, all of the vocabulary: RBP_{k} is 1")
 
 
 # -- tables -----------------------------------------------------------------------------------
@@ -221,43 +220,41 @@ def print_rows(rows: Sequence[Mapping[str, Any]], form: Form, digits: int = 4) -
 
     As text and JSON without pandas, which takes half a second to load.
     """
+    names = list(rows[0]) if rows else []
+    plain = [{name: _or_null(value) for name, value in row.items()} for row in rows]
     if form.name == "json":
-        numbered = [{name: _or_null(value) for name, value in row.items()} for row in rows]
-        print(json.dumps(numbered))
+        print(json.dumps(plain))
     elif form.name == "csv":
-        writer = csv.DictWriter(sys.stdout, list(rows[0]) if rows else (), lineterminator="\n")
+        writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: _or_null(value) for name, value in row.items()} for row in rows)
-    elif form.name == "text":
-        _print_text(rows, digits)
+        writer.writerows(plain)
     else:
-        _print_for_a_page(rows, form, digits)
+        cells = [[_cell(row[name], digits) for name in names] for row in plain]
+        if form.name == "text":
+            is_text = {name for row in plain for name in names if isinstance(row[name], str)}
+            # A gap before columns of numbers, as pandas has it.
+            _print_text([[name if name in is_text else f" {name}" for name in names], *cells])
+        else:
+            _print_for_a_page(names, cells, form)
 
 
-def _print_text(rows: Sequence[Mapping[str, Any]], digits: int) -> None:
+def _print_text(lines: Sequence[Sequence[str]]) -> None:
     columns = []
-    for name in rows[0] if rows else ():
-        is_text = any(isinstance(row[name], str) for row in rows)
-        title = name if is_text else f" {name}"  # as pandas does, for a wider gap
-        cells = [title, *(_cell(row[name], digits) for row in rows)]
-        width = max(map(len, cells))
-        columns.append([cell.rjust(width) for cell in cells])
+    for column in zip(*lines, strict=True):
+        width = max(map(len, column))
+        columns.append([cell.rjust(width) for cell in column])
     for line in zip(*columns, strict=True):
         print(" ".join(line))
 
 
-def _print_for_a_page(rows: Sequence[Mapping[str, Any]], form: Form, digits: int) -> None:
-    """Rows as a table of Markdown or LaTeX (booktabs), with names as prose spells them."""
+def _print_for_a_page(names: list[str], rows: list[list[str]], form: Form) -> None:
+    """A table of Markdown or LaTeX (booktabs), with names as prose spells them."""
     from rbpkit.plots import name_of
 
-    names = list(rows[0]) if rows else []
-    lines = [names]
-    for row in rows:
-        lines.append([name_of(_cell(row[name], digits)) for name in names])
     special = r"\|" if form.name == "md" else r"[&%#_{}$]"
     printed = []
-    for line in lines:
-        cells = [re.sub(r"_(low|high|percent)$", r" \1", cell) for cell in line]
+    for line in (names, *rows):
+        cells = [re.sub(r"_(low|high|percent)$", r" \1", name_of(cell)) for cell in line]
         cells = [re.sub(special, r"\\\g<0>", cell) for cell in cells]
         printed.append([re.sub(r"RBP\\?_(\d+)", r"$\\mathrm{RBP}_{\1}$", cell) for cell in cells])
     if form.name == "md":
@@ -271,12 +268,10 @@ def _print_for_a_page(rows: Sequence[Mapping[str, Any]], form: Form, digits: int
 
 
 def _cell(value: object, digits: int) -> str:
-    """A value as people read it; nothing for NaN and null."""
+    """A value as people read it; nothing for null."""
     if value is None:
         return ""
-    if not isinstance(value, float):
-        return str(value)
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
 def _or_null(value: object) -> object:

@@ -111,27 +111,21 @@ def _measured(
     from rbpkit.models import load_model
 
     loaded = load_model(source, progress=True, image=text.pictures is not None, **loading)
-    lines_shown: list[str] = []
+    said: list[str] = []
 
     def tell(line: str) -> None:
-        lines_shown.append(line)
+        said.append(line)
         say(line)
 
     shows_bar = sys.stderr.isatty()
     measurement = run(loaded, text, folder, progress=shows_bar, say=tell, **measuring)
     summary = measurement.summary
-    if measurement.found_done:
-        state = "done before, not measured again"
-    else:
+    state = "done before, not measured again"
+    if not measurement.found_done:
         speed = summary.tokens / max(summary.manifest.seconds, 1e-9)
         state = f"{speed:,.0f} tokens/s"
-    new = []  # what no line has said yet
-    if measurement.coverage not in lines_shown:  # it has been said if text is left out
-        new.append(measurement.coverage)
-    if not any(line.startswith("done before") for line in lines_shown):
-        new.append(state)
-    if new:
-        say("; ".join(new))
+    # What is scored has been said if text is left out.
+    say("; ".join(line for line in (measurement.coverage, state) if line not in said))
     return summary
 
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import base64
-import difflib
 import os
 import sys
 import tempfile
@@ -28,11 +27,12 @@ from traitlets.config import Config
 
 import rbpkit
 from rbpkit import plots
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, nearest
 from rbpkit.files.writing import write_whole
 
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
+FOLDS = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
 SAME_DIGITS = 1e-4  # relative: numbers of a figure's points that are nearer to each other are equal
 
 
@@ -71,8 +71,7 @@ def notebook_called(name: str) -> str:
     for known in names:
         if stem == known or stem.zfill(2) == known[:2]:
             return known
-    near = difflib.get_close_matches(stem, names, n=1) or names
-    raise InputError(f"no notebook {name!r}; did you mean {' or '.join(near)}?")
+    raise InputError(f"no notebook {name!r}{nearest(stem, names)}; there are {', '.join(names)}")
 
 
 def from_twin(name: str) -> nbformat.NotebookNode:
@@ -90,11 +89,7 @@ def from_twin(name: str) -> nbformat.NotebookNode:
         tags = cell.metadata.get("tags", [])
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
         # The site folds by the tags, JupyterLab by these.
-        folded = {}
-        if "hide-input" in tags:
-            folded["source_hidden"] = True
-        if "hide-output" in tags:
-            folded["outputs_hidden"] = True
+        folded = {FOLDS[tag]: True for tag in tags if tag in FOLDS}
         if folded:
             cell.metadata["jupyter"] = nbformat.from_dict(folded)
     return notebook

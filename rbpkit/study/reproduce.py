@@ -18,7 +18,7 @@ import pandas as pd
 from rbpkit import paper, plugins
 from rbpkit.errors import InputError
 from rbpkit.files.writing import as_csv, write_whole
-from rbpkit.fit import Measured, fit_all
+from rbpkit.fit import Measured, curves_of_all, fit_all, fit_curves
 from rbpkit.records import slug
 from rbpkit.study.checks import cores
 from rbpkit.study.jobs import study_models
@@ -241,11 +241,9 @@ def comparison(
         reference += compared
     fits = fit_all(fitted, ks)
     table = fits.table[[*keys, "n", "slope", "low", "high", "R2"]]
-    if reference:
-        slopes = fit_all(reference, ks).table[[*keys, "slope"]]
-        table = table.merge(slopes.rename(columns={"slope": "reference"}), on=keys, how="left")
-    else:
-        table = table.assign(reference=float("nan"))
+    slopes = fit_curves(curves_of_all(reference, ks)).table[[*keys, "slope"]]
+    slopes = slopes.rename(columns={"slope": "reference"}).astype({"reference": float})
+    table = table.merge(slopes, on=keys, how="left")
     table["difference"] = table["slope"] - table["reference"]
     published = paper.table1()
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]

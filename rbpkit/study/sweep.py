@@ -64,10 +64,13 @@ def sweep(
     results: dict[Job, Measurement | Failure] = {}
 
     def settle(task: Task, told: Told) -> None:
-        result = _result(task, told)
-        results[task.job] = result
-        note_failure(task.out, task.job, result if isinstance(result, Failure) else None)
-        for line in (*told.lines, _line(task.job, result)):
+        note_failure(task.out, task.job, told.failure)
+        if told.failure is not None:
+            results[task.job] = told.failure
+        else:
+            file = RecordFile(Path(told.path), read_manifest(Path(told.path)))
+            results[task.job] = Measurement(summary_of(file), file.path, told.found_done)
+        for line in (*told.lines, _line(task.job, results[task.job])):
             say(line)
 
     find_once = functools.cache(find_model)  # it reads all of the weights
@@ -143,24 +146,17 @@ def _settled(
                 idle.append(worker)
                 told = future.result()
             else:  # it died
-                deaths[tasks[0].job] += 1
-                told = Told()
-                if deaths[tasks[0].job] == TRIES:
-                    told = Told(reason=f"its worker died {TRIES} times; is there enough memory?")
+                job, told = tasks[0].job, Told()
+                deaths[job] += 1
+                if deaths[job] == TRIES:
+                    why = f"its worker died {TRIES} times; is there enough memory?"
+                    told = Told(failure=Failure(job, why))
             if told == Told():
                 waiting.append(tasks)
                 continue
             yield tasks.pop(0), told
             if tasks:
                 waiting.appendleft(tasks)
-
-
-def _result(task: Task, told: Told) -> Measurement | Failure:
-    """What a worker told, with the summary that it wrote."""
-    if told.reason:
-        return Failure(task.job, told.reason, told.trace)
-    file = RecordFile(Path(told.path), read_manifest(Path(told.path)))
-    return Measurement(summary_of(file), file.path, told.found_done)
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:

@@ -22,7 +22,7 @@ from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import RecordFile, find_done, job_lock, slug
-from rbpkit.study.jobs import Job
+from rbpkit.study.jobs import Failure, Job
 from rbpkit.study.params import Params
 
 WAIT = 1  # seconds after which a locked job is left to the process that has it
@@ -53,15 +53,14 @@ class Told:
     lines: for people.
     path: of the job's records; "" if there are none.
     found_done: whether they were there before.
-    reason, trace: why it failed, and the traceback unless that is bad input.
+    failure: why it failed.
     stop: an OSError, such as a full disk, that would fail every job.
     """
 
     lines: tuple[str, ...] = ()
     path: str = ""
     found_done: bool = False
-    reason: str = ""
-    trace: str = ""
+    failure: Failure | None = None
     stop: OSError | None = None
 
 
@@ -110,11 +109,11 @@ def measure_task(task: Task, progress: bool = False) -> Told:
         return Told()
     except OSError as error:
         return Told(stop=OSError(error.errno, error.strerror or str(error), error.filename))
-    except InputError as error:
-        return Told(tuple(lines), reason=" ".join(str(error).split()))
     except Exception as error:  # the libraries have errors of every kind; the other jobs go on
-        trace = traceback.format_exc()[-MOST_OF_A_TRACE:]
-        return Told(tuple(lines), reason=one_line(error), trace=trace)
+        failure = Failure(task.job, one_line(error), traceback.format_exc()[-MOST_OF_A_TRACE:])
+        if isinstance(error, InputError):
+            failure = Failure(task.job, " ".join(str(error).split()))
+        return Told(tuple(lines), failure=failure)
     return Told(tuple(lines), str(measured.path), measured.found_done)
 
 
