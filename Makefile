@@ -26,7 +26,7 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab class reproduce real served test test-slow harness test-gpu-dry gpu mutants notebooks tables site docs-test lint release lowest clean own-python
+.PHONY: help lab class reproduce real served test test-slow harness test-gpu-dry gpu mutants notebooks site docs-test lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,10 +93,6 @@ mutants: $(READY) ## do the tests of ranking, summary and fit see a change in th
 notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, write figures/
 	@echo "== notebooks: from notebooks/py"
 	@$(PYTHON) -m rbpkit.study.notebooks
-
-tables: $(READY) ## ties, 16 bits and copying of the pocket models again: data/tables
-	@echo "== tables: pocket/rbpkit_pocket/data/tables"
-	@$(PYTHON) -m rbpkit_pocket.tables
 
 # A site needs packages that nothing else does; an environment of one's own must have them.
 site: $(READY) ## the executed notebooks as pages, in out/site; opens without a network

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,6 +22,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import RcParams
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -127,6 +128,24 @@ def style() -> Iterator[None]:
         look.update(VECTOR)
     with sns.axes_style("ticks"), sns.plotting_context("notebook"), plt.rc_context(look):
         yield
+
+
+@contextmanager
+def panels(height: float, width: float = NARROW, **options: Any) -> Iterator[tuple[Figure, Any]]:
+    """A figure in this style (inches) and its panels, as `plt.subplots` gives them; options: its.
+
+    The look holds for the `with` block.
+    """
+    with style():
+        yield plt.subplots(figsize=(width, height), layout="constrained", **options)
+
+
+@contextmanager
+def panel(title: str, line: str, height: float, width: float = NARROW) -> Iterator[Axes]:
+    """The same with one panel, below its message and what is drawn (`headed`)."""
+    with panels(height, width) as (_, axes):
+        headed(axes, title, line)
+        yield axes
 
 
 def name_of(family: str) -> str:
@@ -361,6 +380,13 @@ def _draw_law(axes: Axes, curve: Curve, ink: Ink) -> str:
     return f"{name}: slope {fit.slope:.3f} ({low:.3f} to {high:.3f}){doubt}"
 
 
+def ticks(axis: Axis, places: Iterable[float], form: str = "{:g}") -> None:
+    """Label an axis at these places and nowhere else; form: of a number, as `str.format` has it."""
+    places = list(places)
+    axis.set_ticks(places, [form.format(place) for place in places])
+    axis.set_minor_locator(NullLocator())
+
+
 def log_ticks(axes: Axes) -> None:
     """Label a logarithmic y axis with at least four plain numbers, whatever its span."""
     low, high = axes.get_ylim()
@@ -414,15 +440,20 @@ def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
 
 
 def save(
-    figure: Figure, points: pd.DataFrame, figures_dir: str, name: str, form: str | None = None
+    drawn: Figure | Axes,
+    points: pd.DataFrame,
+    figures_dir: str,
+    name: str,
+    form: str | None = None,
 ) -> None:
     """Show the figure; write `name.png` and `name.csv` (its points) into a folder, if one is named.
 
+    drawn: the figure, or its only panel.
     `name.pdf` or `name.svg` instead if `form` or the environment's RBPKIT_FIGURE_FORMAT says so.
     In a notebook it is shown once, wherever in the cell this is called; elsewhere not at all.
     Values carry six significant digits, S all of its digits; a PNG has 256 colours.
     """
-    show(figure)
+    figure = show(drawn)
     if not figures_dir:
         return
     form = figure_format(form)
@@ -466,15 +497,15 @@ def _is_near(picture: Image.Image, other: Image.Image) -> bool:
     return bool(is_between.all())
 
 
-def show(figure: Figure) -> None:
+def show(drawn: Figure | Axes) -> Figure:
     """Display the figure in a notebook, and close it, so that no cell shows it again."""
+    figure = drawn if isinstance(drawn, Figure) else cast(Figure, drawn.figure)
     plt.close(figure)
     # A notebook has loaded it already; elsewhere it need not be installed.
-    if "IPython" not in sys.modules:
-        return
-    from IPython import get_ipython
-
-    if get_ipython() is not None:
+    if "IPython" in sys.modules:
+        from IPython import get_ipython
         from IPython.display import display
 
-        display(figure)
+        if get_ipython() is not None:
+            display(figure)
+    return figure

@@ -207,7 +207,6 @@ by_line["error"] = by_line.predicted / by_line.loss - 1
 inside = by_line.loss.between(by_line.low, by_line.high)
 print(f"{(by_line.error < 0).sum()} of {len(by_line)} predictions are too low")
 print(f"median {by_line.error.median():.1%}; truth outside of {(~inside).sum()} intervals")
-draw.larger(by_line, figures_dir)
 
 # %% [markdown]
 # <details><summary>Do the laws predict the largest size, or the longest training?</summary>
@@ -235,12 +234,10 @@ CELL = ["corpus", "quantity", "T"]
 rows = []
 for (text, quantity, tokens), six in grid.groupby(CELL):
     line = fit_power_law(six.S, six.loss)
-    low, high = line.slope_interval
-    rows.append((text, quantity, tokens, line.n, line.slope, low, high, line.r2))
-names = ["corpus", "quantity", "tokens", "n", "slope", "low", "high", "R2"]
-lines = pd.DataFrame(rows, columns=names)
-by_tokens = lines.pivot(index=["quantity", "corpus"], columns="tokens", values="slope")
-alphas = -by_tokens  # a column for each number of tokens
+    rows.append((text, quantity, tokens, line.alpha, line.r2))
+lines = pd.DataFrame(rows, columns=["corpus", "quantity", "tokens", "alpha", "R2"])
+# A column for each number of tokens
+alphas = lines.pivot(index=["quantity", "corpus"], columns="tokens", values="alpha")
 
 # %%
 times = alphas[12e6] / alphas[1.5e6]
@@ -254,7 +251,6 @@ print(f"{raised} of 60 doublings raise the exponent; the last adds most in {last
 smallest_R2 = lines.groupby("tokens").R2.min()
 growth_and_R2 = {"growth": growth.median(), "smallest R2": smallest_R2}
 print(pd.DataFrame(growth_and_R2).round(2))
-draw.exponents(alphas, lines, figures_dir)
 
 # %% [markdown]
 # ## The paper says, and we get

@@ -126,15 +126,15 @@ lambada = models[models.group == "LAMBADA"]
 for name, series in lambada.groupby("series", sort=False):
     if len(series) >= 4:
         tokens = tables.tokens_of(series)
-        rows.append((name, len(series), tokens, *above_line(series)))
-columns = ["series", "models", "tokens", "above", "chance"]
+        decades = np.log10(series.S.max() / series.S.min())
+        rows.append((name, len(series), tokens, decades, *above_line(series)))
+columns = ["series", "models", "tokens", "decades", "above", "chance"]
 law = pd.DataFrame(rows, columns=columns)
 # Do those whose tokens grow with S end below their lines?
 by_tokens = law.groupby("tokens").above
 print(by_tokens.agg(["count", "min", "max"]).round(0))
 # "chance": how far above the line chance alone can put a model
 print("off by more:", list(law.series[law.above > law.chance]))
-law = tables.with_decades(law, models)
 draw.lambada(models, law, figures_dir)
 
 # %% [markdown]
@@ -340,20 +340,14 @@ draw.check(3, answer_3)
 # %% [markdown]
 # ## Further questions
 #
-# <details><summary>What do the lines of the four kinds look like?</summary>
-#
-# In the upper two panels the points curve.</details>
-
-# %%
-draw.four_kinds(models, figures_dir)
-
-# %% [markdown]
 # <details><summary>How do all 17 series on LAMBADA behave?</summary>
 #
 # Series with a wider range of $S$ tend to end farther above their line.</details>
 
 # %%
-draw.decades(law, figures_dir)
+# By the decades of S in a series
+by_decades = law.sort_values("decades").set_index("series")
+print(by_decades[["decades", "above", "chance", "tokens"]].round(1).to_string())
 
 # %% [markdown]
 # ## The paper says, and we get

@@ -118,7 +118,8 @@ def ahead(series):
 
 # %%
 # Yours, if you have named a folder of records
-measured = tables.read_losses(records_dir, families, corpus_names, ks)
+study = tables.read_study(records_dir, families, corpus_names)
+measured = tables.read_losses(study, ks)
 losses = pd.concat([published, measured])
 series_of = tables.long_enough(losses, ["source", "family"], mean_series)
 
@@ -255,7 +256,7 @@ print(by_quantity.median().unstack("family").round(2))
 
 # %%
 rows = []
-for family, S, shares, draws in tables.resampled(records_dir, families, corpus_names, ks):
+for family, S, shares, draws in tables.resampled(study, ks):
     fit = fit_rbp_law(S, shares)
     x = np.log(S) - fit.mean_log_S
     # An exponent for each draw of modules: minus the slope of least squares

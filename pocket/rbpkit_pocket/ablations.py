@@ -14,7 +14,6 @@ import itertools
 import json
 import math
 import re
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
 from rbpkit_pocket.families import model_name
 from rbpkit_pocket.recipes import Run, run_named, runs_of
@@ -87,15 +86,15 @@ OTHER_SEEDS: tuple[Run, ...] = tuple(
 """Pocket models with other seeds: other initial weights, the same tokens in order."""
 
 
-def ablation_named(name: str) -> Run:
-    """One of `ABLATION_RUNS`, or NAME-seedN for any other seed. InputError for another name."""
+def run_called(name: str) -> Run:
+    """One of `ABLATION_RUNS`, or a pocket model with another number of tokens or another seed.
+
+    Raises InputError for any other name.
+    """
     for run in ABLATION_RUNS:
         if run.name == name:
             return run
-    if "-seed" in name:
-        return run_named(name)
-    names = ", ".join(run.name for run in ABLATION_RUNS)
-    raise InputError(f"no ablation {name!r}: there are {names}")
+    return run_named(name)
 
 
 # --- what was measured -----------------------------------------------------------------------
@@ -133,18 +132,10 @@ class Totals:
         return self.hits[k] / self.manifest.tokens
 
     def plus(self, other: Totals) -> Totals:
-        """The totals over the tokens of both, of one model on one corpus.
-
-        Raises InputError if the two are of different models or text.
-        """
-        a, b = self.manifest, other.manifest
-        for field in ("model", "revision", "corpus", "fingerprint"):
-            if getattr(a, field) != getattr(b, field):
-                raise InputError(
-                    f"not parts of one job: {a.model} on {a.corpus}, {b.model} on {b.corpus}"
-                )
+        """The totals over the tokens of both, of one model on one corpus."""
+        tokens = self.manifest.tokens + other.manifest.tokens
         return Totals(
-            manifest=a.model_copy(update={"tokens": a.tokens + b.tokens}),
+            manifest=self.manifest.model_copy(update={"tokens": tokens}),
             nll=self.nll + other.nll,
             hits={k: hits + other.hits[k] for k, hits in self.hits.items()},
         )
@@ -182,13 +173,8 @@ def completes_pair(records: Records) -> np.ndarray:
 
 
 def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
-    """The totals over some scored tokens alone: chosen (T,) bool. `manifest.tokens` counts them.
-
-    Raises InputError if none is chosen.
-    """
+    """The totals over some scored tokens alone: chosen (T,) bool. `manifest.tokens` counts them."""
     tokens = int(chosen.sum())
-    if not tokens:
-        raise InputError(f"{records.manifest.model} on {records.manifest.corpus}: no such token")
     rank = records.rank()[chosen]
     ks = records.summary().k_grid.tolist()
     return Totals(
@@ -210,15 +196,13 @@ def save_totals(totals: Iterable[Totals], path: Path) -> None:
 
 def load_totals(path: Path) -> list[Totals]:
     """What `save_totals` wrote. Raises InputError if the file is missing or damaged."""
-    try:
-        totals = []
+    totals = []
+    with reason(f"cannot read {path}; install rbpkit-pocket again"):
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             row = json.loads(line)
             hits = {int(k): count for k, count in row["hits"].items()}
             totals.append(Totals(Manifest(**row["manifest"]), row["nll"], hits))
-        return totals
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: missing or damaged; install rbpkit again ({error})") from error
+    return totals
 
 
 def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:

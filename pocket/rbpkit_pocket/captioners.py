@@ -30,7 +30,7 @@ from rbpkit.records import record_path
 from rbpkit_pocket import paths
 from rbpkit_pocket.glyphs import SIDE, load_glyphs, pictures
 from rbpkit_pocket.plugin import GLYPH_CORPORA
-from rbpkit_pocket.recipes import share_of_rate
+from rbpkit_pocket.recipes import Schedule
 from rbpkit_pocket.training import HeadLoss, TrainedModel, run_steps
 
 if TYPE_CHECKING:
@@ -51,16 +51,13 @@ CAPTIONER_V = 1024
 """Rows of the captioners' output matrix."""
 
 
-@dataclass(frozen=True)
-class GlyphCaptioner:
+@dataclass(frozen=True, kw_only=True)
+class GlyphCaptioner(Schedule):
     """A captioner and how it is trained. Everything can change its weights.
 
     - width: of both halves.
     - layers: of the half that writes; tower: of the half that sees; heads: of attention, in both.
-    - rate, warmup: the learning rate rises to rate / width over `warmup` of the steps and then
-      falls linearly to zero.
-    - batch: pictures of a step.
-    - seed: of the first weights; pictures and their order are always the same.
+    - batch: pictures of a step. They and their order are the same for every seed.
     """
 
     width: int
@@ -70,21 +67,12 @@ class GlyphCaptioner:
     rate: float = 0.175
     steps: int = 3000
     batch: int = 64
-    seed: int = 0
-    warmup: float = 0.05
-    betas: tuple[float, float] = (0.9, 0.95)
-    weight_decay: float = 0.1
-    clip: float = 1.0
 
     @property
     def name(self) -> str:
         """`reader-w64-l3`, with the seed if it is not 0; "reader" is what their files call them."""
         seed = f"-seed{self.seed}" if self.seed else ""
         return f"reader-w{self.width}-l{self.layers}{seed}"
-
-    def rate_at(self, step: int, width: int) -> float:
-        """Learning rate of step 0, 1, ..., steps - 1."""
-        return self.rate / width * share_of_rate(step, self.steps, self.warmup)
 
 
 CAPTIONER_SIZES = (

@@ -54,9 +54,9 @@ def train(
     elif ablation is not None and family is None:
         if (size, tokens, rate) != (None, None, None):
             raise InputError("an ablation has its own recipe: leave --size, --tokens, --rate out")
-        from rbpkit_pocket.ablations import ablation_named
+        from rbpkit_pocket.ablations import run_called
 
-        runs = (ablation_named(ablation),)
+        runs = (run_called(ablation),)
     else:
         raise InputError("give --family or --ablation (see `rbpkit pocket list`)")
     folder = folder_to_write(out)

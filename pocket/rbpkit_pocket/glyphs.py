@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 SIDE = 32
 PAPER = 238  # the grey of paper without noise
-FREETYPE = "2.14.3"
 FINGERPRINT = "6624bb0cccbbe84f4a8748e16f1ce61a8ffd160f61b1e1e905611417c5632f9a"
 
 _STYLES = {

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError
 from rbpkit.plugins import PluginText, Reference
-from rbpkit_pocket import families, paths, recipes
+from rbpkit_pocket import families, paths
 from rbpkit_pocket.documents import PACKAGE_CORPORA
 
 if TYPE_CHECKING:
     from rbpkit.plugins import Models
     from rbpkit.summary import Summary
-    from rbpkit_pocket.recipes import Run
 
 TEXT_CORPORA = (*PACKAGE_CORPORA, "humaneval")
 """The corpora of plain text: those that are cut out of packages, and the paper's HumanEval."""
@@ -102,21 +101,12 @@ def _models() -> dict[str, Path]:
     return models
 
 
-def _run_called(name: str) -> Run:
-    """The training run of a name: an ablation, or a pocket model with another number of tokens or
-    another seed. Raises InputError for any other name."""
-    from rbpkit_pocket.ablations import ABLATION_RUNS
-
-    for run in ABLATION_RUNS:
-        if run.name == name:
-            return run
-    return recipes.run_named(name)
-
-
 def _can_train(name: str) -> bool:
     """Whether it is a training run."""
+    from rbpkit_pocket.ablations import run_called
+
     try:
-        _run_called(name)
+        run_called(name)
     except InputError:
         return False
     return True
@@ -134,9 +124,10 @@ def _train(
 
     A finished run is not trained again; an interrupted one resumes from its checkpoint.
     """
+    from rbpkit_pocket.ablations import run_called
     from rbpkit_pocket.training import train_runs
 
-    runs = [_run_called(name) for name in names]
+    runs = [run_called(name) for name in names]
     folders = []
     for trained in train_runs(runs, out, device=device, say=say, progress=progress):
         # The folder's name is the model's name in records, and a run keeps its model in "model".

@@ -12,29 +12,52 @@ from rbpkit.errors import InputError
 from rbpkit_pocket.families import POCKET_CONTEXT, POCKET_FAMILIES, SHAPES, Shape, model_name
 
 
-@dataclass(frozen=True)
-class Recipe:
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """What the steps of any training run need: the learning rate and the optimizer's numbers.
+
+    - rate, warmup: the learning rate warms up to rate / width over `warmup` of the steps, then
+      falls linearly; it would be zero one step after the last.
+    - clip: the largest norm of a gradient.
+    - seed: of the first weights.
+    """
+
+    rate: float
+    warmup: float = 0.05
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.1
+    clip: float = 1.0
+    seed: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps."""
+        raise NotImplementedError
+
+    def rate_at(self, step: int, width: int) -> float:
+        """Learning rate of step 0, 1, ..., steps - 1."""
+        warmup_steps = max(1, round(self.warmup * self.steps))
+        rising = (step + 1) / warmup_steps
+        falling = (self.steps - step) / max(1, self.steps - warmup_steps)
+        return self.rate / width * min(rising, falling, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Schedule):
     """How a pocket model is trained: all that can change its weights, except its shape.
 
     - tokens: training tokens; no document is read twice.
-    - rate, warmup: the learning rate warms up to rate / width over `warmup` of the steps, then
-      falls linearly to zero. The `rate` of a family is the geometric mean of the best rates at two
-      widths. They were found in short runs, doubling or halving until the best by validation CE had
-      a worse one on either side (`data/runs/rate_search.csv`).
+    - rate: of a family, the geometric mean of the best rates at two widths. They were found in
+      short runs, doubling or halving until the best by validation CE had a worse one on either
+      side (`data/runs/rate_search.csv`).
     - smoothing: of the target's probability; it is spread evenly over all V tokens.
-    - clip: the largest norm of a gradient.
     - threads: of torch, because they decide the order of sums.
     """
 
     tokens: int = 12_000_000
     batch_rows: int = 16
     rate: float = 0.7
-    warmup: float = 0.05
-    betas: tuple[float, float] = (0.9, 0.95)
-    weight_decay: float = 0.1
-    clip: float = 1.0
     smoothing: float = 0.0
-    seed: int = 0
     threads: int = 1
 
     @property
@@ -46,22 +69,6 @@ class Recipe:
     def steps(self) -> int:
         """Optimizer steps: whole batches in `tokens`."""
         return self.tokens // self.tokens_a_step
-
-    def rate_at(self, step: int, width: int) -> float:
-        """Learning rate of step 0, 1, ..., steps - 1."""
-        return self.rate / width * share_of_rate(step, self.steps, self.warmup)
-
-
-def share_of_rate(step: int, steps: int, warmup: float) -> float:
-    """The learning rate of a step, from 0, as a share of the highest.
-
-    It rises linearly over the first `warmup` of the steps, and then falls linearly; it would be
-    zero one step after the last.
-    """
-    warmup_steps = max(1, round(warmup * steps))
-    rising = (step + 1) / warmup_steps
-    falling = (steps - step) / max(1, steps - warmup_steps)
-    return min(rising, falling, 1.0)
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,6 @@ def run_named(name: str) -> Run:
                 if run.name == name:
                     return run
     raise InputError(
-        f"no run {name!r}: give a pocket model (`rbpkit pocket list`), then -3m for 3 million"
-        " tokens, then -seed1 for seed 1"
+        f"no run {name!r}: give one of `rbpkit pocket list`, or a pocket model, then -3m for 3"
+        " million tokens, then -seed1 for seed 1"
     )

@@ -36,9 +36,8 @@ from rbpkit_pocket.ablations import (
     totals_of_tokens,
 )
 from rbpkit_pocket.copying import ship_copying
-from rbpkit_pocket.families import POCKET_CONTEXT, POCKET_FAMILIES
-from rbpkit_pocket.plugin import TEXT_CORPORA
-from rbpkit_pocket.recipes import runs_of
+from rbpkit_pocket.families import POCKET_CONTEXT
+from rbpkit_pocket.plugin import NAMED_MODELS, TEXT_CORPORA
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -55,7 +54,7 @@ def ship_run(run: Path, corpora: list[Corpus]) -> None:
     is_ablation = run.name in {ablation.name for ablation in ABLATION_RUNS}
     name = run.name if is_ablation else _with_tokens(run.name, key)
     log_name = name
-    if run.name in _pocket_models():
+    if run.name in NAMED_MODELS:
         log_name = run.name
         _ship_weights(run)
     shutil.copyfile(run / "log.csv", paths.RUNS / f"{log_name}.csv")
@@ -86,13 +85,6 @@ def _with_tokens(name: str, key: dict[str, Any]) -> str:
     millions = f"-{key['tokens'] / 1e6:g}m"
     seed = f"-seed{key['seed']}" if key["seed"] else ""
     return name.removesuffix(seed).removesuffix(millions) + millions + seed
-
-
-def _pocket_models() -> set[str]:
-    names: set[str] = set()
-    for family in POCKET_FAMILIES:
-        names.update(run.name for run in runs_of(family))
-    return names
 
 
 def _ship_weights(run: Path) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from rbpkit.files.writing import write_whole
 from rbpkit.models import torch_device
 from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, Shape, initial_model, load_tokenizer
-from rbpkit_pocket.recipes import Recipe, Run
+from rbpkit_pocket.recipes import Recipe, Run, Schedule
 from rbpkit_pocket.scan import training_scan
 
 ORDER_SEED = 42
@@ -167,20 +167,6 @@ def make_optimizer(model: nn.Module, recipe: Schedule) -> torch.optim.AdamW:
 # --- the run ---------------------------------------------------------------------------------
 
 
-class Schedule(Protocol):
-    """What the steps of a run need of a recipe: `Recipe` and `GlyphCaptioner` have it."""
-
-    @property
-    def steps(self) -> int: ...
-    @property
-    def betas(self) -> tuple[float, float]: ...
-    @property
-    def weight_decay(self) -> float: ...
-    @property
-    def clip(self) -> float: ...
-    def rate_at(self, step: int, width: int) -> float: ...
-
-
 @dataclass(frozen=True)
 class TrainedModel:
     """A finished run: its model's folder, the validation CE (nats) of the fp16 weights, seconds."""
@@ -280,8 +266,8 @@ def run_steps(
     if finished is not None:
         return finished
     network = model()
-    optimizer = make_optimizer(network, recipe)
-    at = _load_checkpoint(folder, key, network, optimizer)
+    at = _Progress(network, make_optimizer(network, recipe))
+    _load_checkpoint(folder, key, at)
     unit, units_a_step = a_step
     first_step, seconds_before = at.step, at.seconds
     began = saved = time.perf_counter()
@@ -289,8 +275,7 @@ def run_steps(
     losses: list[Tensor] = []
     while at.step < recipe.steps:
         rate = recipe.rate_at(at.step, width)
-        losses.append(_take_step(network, optimizer, loss(network, at.step), rate, recipe.clip))
-        at.step += 1
+        losses.append(_take_step(at, loss(network, at.step), rate, recipe.clip))
         is_last = at.step == recipe.steps
         if at.step % LOG_EVERY and not is_last:
             continue
@@ -315,25 +300,31 @@ def run_steps(
         watch(row)
         # Only at a logged step, so that no mean of the log is of part of its steps.
         if now - saved > CHECKPOINT_SECONDS or is_last:
-            _save_checkpoint(folder, key, at, network, optimizer)
+            _save_checkpoint(folder, key, at)
             saved = now
-    return _finish(folder, key, at.log[-1], network, valid, tokenizer)
+    return _finish(folder, key, at, valid, tokenizer)
 
 
-def _take_step(
-    network: PreTrainedModel,
-    optimizer: torch.optim.Optimizer,
-    loss: Tensor,
-    rate: float,
-    clip: float,
-) -> Tensor:
+@dataclass
+class _Progress:
+    """How far a run has come: steps taken, seconds that it took, and the rows of its log."""
+
+    network: PreTrainedModel
+    optimizer: torch.optim.Optimizer
+    step: int = 0
+    seconds: float = 0.0
+    log: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _take_step(at: _Progress, loss: Tensor, rate: float, clip: float) -> Tensor:
     """One step down the gradient of a loss, at a learning rate; returns the loss as it was."""
-    for group in optimizer.param_groups:
+    for group in at.optimizer.param_groups:
         group["lr"] = rate
     loss.backward()
-    nn.utils.clip_grad_norm_(network.parameters(), clip)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
+    nn.utils.clip_grad_norm_(at.network.parameters(), clip)
+    at.optimizer.step()
+    at.optimizer.zero_grad(set_to_none=True)
+    at.step += 1
     return loss.detach()
 
 
@@ -343,50 +334,30 @@ def _validates(step: int, steps: int) -> bool:
     return step == steps or logged % max(1, every) == 0
 
 
-@dataclass
-class _Progress:
-    """How far a run has come: steps taken, seconds that it took, and the rows of its log."""
-
-    step: int = 0
-    seconds: float = 0.0
-    log: list[dict[str, Any]] = field(default_factory=list)
-
-
-def _load_checkpoint(
-    folder: Path,
-    key: dict[str, Any],
-    network: PreTrainedModel,
-    optimizer: torch.optim.Optimizer,
-) -> _Progress:
-    """Put a run's last checkpoint, if it has one, into the network and the optimizer."""
+def _load_checkpoint(folder: Path, key: dict[str, Any], at: _Progress) -> None:
+    """Go on from a run's last checkpoint, if it has one."""
     checkpoint = folder / "checkpoint.pt"
     if not checkpoint.is_file():
-        return _Progress()
+        return
     with reason(f"{checkpoint}: damaged; remove it and train again"):
-        state = torch.load(checkpoint, map_location=network.device, weights_only=True)
+        state = torch.load(checkpoint, map_location=at.network.device, weights_only=True)
         if state["key"] != key:
             raise InputError(
                 f"{checkpoint} was made by another recipe: remove it or train elsewhere"
             )
-        network.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        return _Progress(state["step"], state["seconds"], state["log"])
+        at.network.load_state_dict(state["model"])
+        at.optimizer.load_state_dict(state["optimizer"])
+        at.step, at.seconds, at.log = state["step"], state["seconds"], state["log"]
 
 
-def _save_checkpoint(
-    folder: Path,
-    key: dict[str, Any],
-    at: _Progress,
-    network: PreTrainedModel,
-    optimizer: torch.optim.Optimizer,
-) -> None:
+def _save_checkpoint(folder: Path, key: dict[str, Any], at: _Progress) -> None:
     state = {
         "key": key,
         "step": at.step,
         "seconds": at.seconds,
         "log": at.log,
-        "model": network.state_dict(),
-        "optimizer": optimizer.state_dict(),
+        "model": at.network.state_dict(),
+        "optimizer": at.optimizer.state_dict(),
     }
     data = io.BytesIO()
     torch.save(state, data)
@@ -399,29 +370,24 @@ def _finished(folder: Path, key: dict[str, Any]) -> TrainedModel | None:
     if not path.is_file():
         return None
     result = json.loads(path.read_text())
-    if result["key"] != key:
+    if result.pop("key") != key:
         return None
-    return TrainedModel(
-        folder=folder / "model",
-        valid_ce=result["valid_ce"],
-        train_loss=result["train_loss"],
-        seconds=result["seconds"],
-    )
+    return TrainedModel(**{**result, "folder": folder / result["folder"]})
 
 
 def _finish(
     folder: Path,
     key: dict[str, Any],
-    last_row: dict[str, Any],
-    network: PreTrainedModel,
+    at: _Progress,
     valid: Callable[[PreTrainedModel], float],
     tokenizer: PreTrainedTokenizerBase | ProcessorMixin,
 ) -> TrainedModel:
     """Write the model in half precision, and the result; its CE is that of the rounded weights."""
-    rounded = copy.deepcopy(network).cpu().half()
+    rounded = copy.deepcopy(at.network).cpu().half()
     with quiet():
         rounded.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
+    last_row = at.log[-1]
     numbers = {
         "valid_ce": valid(rounded.float()),
         "train_loss": float(last_row["loss"]),

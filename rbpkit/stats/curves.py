@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, M, corpus_and_family, curve_of, fit_power_law
+from rbpkit.fit import Curve, M, Measured, curve_of, fit_power_law, rbp_curve
 from rbpkit.fit import models_of as models_of
 
 Curves = dict[tuple[str, str], Curve]
@@ -74,46 +73,32 @@ def table1_curves() -> dict[Cell, tuple[Curve, str]]:
     return curves
 
 
-@dataclass(frozen=True)
-class MeasuredCurves:
-    """The curves that were asked for and measured.
-
-    - curves: (corpus, family) -> curve, each with points enough for a fit.
-    - missing: a line for each (corpus, family) that was not measured or that no line can be fitted
-      to, with the reason.
-    """
-
-    curves: Curves
-    missing: tuple[str, ...]
-
-
 def measured_curves(
-    measured: Iterable[M],
-    corpora: Sequence[str],
-    families: Sequence[str],
-    quantity: Callable[[M], float],
-    name: str,
-) -> MeasuredCurves:
-    """The curves of `quantity` (called `name`: "RBP_10", "CE") for corpora x families.
+    measured: Iterable[Measured], corpora: Sequence[str], families: Sequence[str], k: int | None
+) -> tuple[Curves, list[str]]:
+    """The measured curves of RBP_k, or of CE if k is None, for corpora x families.
 
-    Raises InputError as `fit.curve_of` does, except for what was not measured.
+    With a line for each (corpus, family) that was not measured, or through which no law can be
+    fitted. Raises InputError as `fit.curve_of` does.
     """
     measured = list(measured)
-    known = {corpus_and_family(model) for model in measured}
     curves: Curves = {}
     missing = []
     for corpus, family in product(corpora, families):
-        if (corpus, family) not in known:
+        if not models_of(measured, corpus, family):
             missing.append(f"not measured: {family} on {corpus}")
             continue
-        curve = curve_of(measured, corpus, family, quantity, name)
+        if k is None:
+            curve = curve_of(measured, corpus, family, lambda model: model.ce(), "CE")
+        else:
+            curve = rbp_curve(measured, k, corpus, family)
         try:
             fit_power_law(curve.S, curve.loss, labels=curve.models)
         except InputError as error:
-            missing.append(f"no fit: {family}, {corpus}, {name}: {error}")
+            missing.append(f"no fit: {family}, {corpus}, {curve.quantity}: {error}")
         else:
             curves[corpus, family] = curve
-    return MeasuredCurves(curves, tuple(missing))
+    return curves, missing
 
 
 def in_order(measured: Iterable[M], corpora: Sequence[str], families: Sequence[str]) -> list[M]:

@@ -15,7 +15,7 @@ from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, p
 from rbpkit.models import load_model
 from rbpkit.plugins import model_called
 from rbpkit_pocket import families, paths, recipes
-from rbpkit_pocket.ablations import ABLATION_RUNS, ABLATION_TOKENS, ablation_named
+from rbpkit_pocket.ablations import ABLATION_RUNS, ABLATION_TOKENS, run_called
 from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
 from rbpkit_pocket.families import (
     POCKET_CONTEXT,
@@ -103,10 +103,10 @@ def test_ablations_change_one_thing_each():
         unchanged = {**vars(base.shape), **vars(base.recipe)}
         [field] = [name for name in changed if changed[name] != unchanged[name]]
         assert field in ("seed", "layers", "rate", "smoothing")
-        assert ablation_named(run.name) is run
+        assert run_called(run.name) is run
     with pytest.raises(InputError, match="nothing"):
-        ablation_named("nothing")
-    own = ablation_named("pythia-w64-l4-1.5m-seed7")
+        run_called("nothing")
+    own = run_called("pythia-w64-l4-1.5m-seed7")
     assert own == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
         assert recipes.run_named(name).name == name

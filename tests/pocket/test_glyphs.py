@@ -31,7 +31,7 @@ def test_a_run_that_stops_goes_on_to_the_same_weights(tmp_path, monkeypatch, tor
     monkeypatch.setattr(captioners, "captioner_ce", lambda model: 0.0)
     monkeypatch.setattr(training, "LOG_EVERY", 2)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
-    small = captioners.GlyphCaptioner(32, 1, 1, 1, steps=6, batch=4)
+    small = captioners.GlyphCaptioner(width=32, layers=1, tower=1, heads=1, steps=6, batch=4)
 
     def stop(row):
         if row["step"] == 4:  # the checkpoint is that of step 2

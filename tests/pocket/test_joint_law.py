@@ -1,11 +1,10 @@
-"""Laws in size and training tokens: planted and found again, told apart, refused."""
+"""Laws in size and training tokens: planted and found again, told apart."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from rbpkit.errors import InputError
 from rbpkit_pocket.findings.joint_law import KAPLAN, fit_joint, held_out_sets, leave_out
 
 SIZES, TOKENS = np.geomspace(1e7, 1e10, 7), np.geomspace(1e9, 1e12, 8)
@@ -48,18 +47,6 @@ def test_the_forms_are_told_apart():
     errors = leave_out(S, T, loss, S > 5e9)
     rms = {form: float(np.sqrt(np.mean(e**2))) for form, e in errors.items()}
     assert rms["sum+floor"] < 1e-4 < rms["sum"] < rms["product"] < rms["size"]
-
-
-def test_a_fit_that_cannot_be_is_refused():
-    S, T, loss = made("sum")
-    for given, form, says in (
-        ((S, T, loss), "both", "both"),
-        ((S, T, loss - loss.max()), "sum", "positive"),
-        ((S[:4], T[:4], loss[:4]), "sum", "4 point"),
-        ((np.full(9, 1e8), T[:9], loss[:9]), "size", "S is the same"),
-    ):
-        with pytest.raises(InputError, match=says):
-            fit_joint(*given, form)
 
 
 def test_three_tests_hold_out_the_right_models_and_copy_the_right_ones():

@@ -31,17 +31,6 @@ def test_independent_tokens_give_eq_6():
     assert table["effective"].to_numpy() == pytest.approx(table.index, rel=0.02)
 
 
-def test_a_chain_of_pairs_gives_markov():
-    after_a_hit, after_a_miss = 0.85, 0.35  # the chance of a hit
-    hit, chain = True, []
-    for draw in np.random.default_rng(3).random(400_000):
-        hit = draw < (after_a_hit if hit else after_a_miss)
-        chain.append(hit)
-    table = counted(np.array(chain))
-    assert table["markov"].to_numpy() == pytest.approx(table["p"], abs=0.004)
-    assert table["p"][10] > 3 * table["independent"][10]
-
-
 def test_shuffled_is_the_mean_over_all_orders():
     # Documents of 5, 2 and 4 tokens with 3, 2 and 1 hits.
     small = made(10_000, [1, 1, 1, 2, 2, 1, 1, 1, 2, 2, 2], [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2])
@@ -99,7 +88,7 @@ def test_measured_windows_say_what_is_missing(shipped):
     code = [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
     corpora = ["pocket:humaneval", "elsewhere"]
     table, missing = windows.measured_windows(code, corpora, ["Pythia"], [1, 10, 500, 3], [1, 10])
-    assert set(table["N"]) == {1, 2, 10}  # 2 is what markov needs
-    assert len(table) == 3 * 2 * table["model"].nunique()
+    assert set(table["N"]) == {1, 10}
+    assert len(table) == 2 * 2 * table["model"].nunique()
     for part in ("elsewhere", "N = 500", "N = 3:"):
         assert any(part in line for line in missing)

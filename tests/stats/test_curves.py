@@ -27,22 +27,16 @@ def test_the_points_of_table_1_give_its_printed_cells():
         assert (line.slope, line.r2) == pytest.approx(expected, abs=6e-4)
 
 
-def measured(summaries, k: int, corpora=("pocket:code",)):
-    quantity = f"RBP_{k}"
-    return curves.measured_curves(
-        summaries, [*corpora], ["Pythia"], lambda one: one.rbp(k), quantity
-    )
-
-
 def test_measured_curves_and_what_is_missing(shipped):
-    found = measured(shipped, 1, corpora=("pocket:code", "Wiki"))
-    assert list(found.curves) == [("pocket:code", "Pythia")]
-    assert found.missing == ("not measured: Pythia on Wiki",)
+    found, missing = curves.measured_curves(shipped, ["pocket:code", "Wiki"], ["Pythia"], 1)
+    assert list(found) == [("pocket:code", "Pythia")]
+    assert missing == ["not measured: Pythia on Wiki"]
+    of_CE, _ = curves.measured_curves(shipped, ["pocket:code"], ["Pythia"], None)
+    assert of_CE["pocket:code", "Pythia"].quantity == "CE"
 
     code = [one for one in shipped if one.manifest.corpus == "pocket:code"]
     two_sizes = [one for one in code if one.manifest.family == "Pythia"][:2]
     for summaries, k in ((two_sizes, 1), (code, 4096)):  # RBP_4096 is 1
-        found = measured(summaries, k)
-        assert found.curves == {}
-        [reason] = found.missing
+        found, [reason] = curves.measured_curves(summaries, ["pocket:code"], ["Pythia"], k)
+        assert found == {}
         assert reason.startswith(f"no fit: Pythia, pocket:code, RBP_{k}: ")

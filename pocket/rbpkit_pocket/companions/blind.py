@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, INK
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import NARROW
 
 LABELS = (
     (0.62, 0.76, "GPT-2, k = 5 and 10"),
@@ -24,8 +23,8 @@ def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> None:
 
     rows: of `findings.blind.judged_rows`.
     """
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, NARROW + 0.4), layout="constrained")
+    line = f"{len(rows)} published accuracies; hollow: excluded beforehand"
+    with plots.panel("Predicted before they were known", line, NARROW + 0.4) as axes:
         axes.plot([0, 1], [0, 1], color=CONTEXT, linewidth=6, zorder=0)
         judged, excluded = rows[~rows["excluded"]], rows[rows["excluded"]]
         axes.plot(judged["predicted"], judged["truth"], "o", color=INK, markersize=3)
@@ -43,7 +42,5 @@ def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> None:
         )
         axes.set(xlim=(0.05, 0.95), ylim=(0.05, 0.95), aspect="equal")
         axes.set(xlabel="accuracy predicted from cross-entropy", ylabel="accuracy published")
-        line = f"{len(rows)} published accuracies; hollow: excluded beforehand"
-        headed(axes, "Predicted before they were known", line)
     columns = ["set", "text", "model", "step", "k", "ce", "predicted", "low", "high", "truth"]
-    plots.save(figure, rows[columns], figures_dir, "17_blind")
+    plots.save(axes, rows[columns], figures_dir, "17_blind")

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 from IPython.display import Markdown
 
-from rbpkit.errors import InputError
 from rbpkit.files.writing import write_whole
 
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told")
-_COLUMNS = ("claim", "where", "test", "published", "measured", "verdict", "main")
+
+
+class Claim(NamedTuple):
+    """What the paper says, in its words, and where; how we test it; main: False for a detail."""
+
+    words: str
+    where: str
+    test: str
+    main: bool = True
 
 
 def claims_table(
-    number: str, claims: Sequence[Mapping[str, object]], records_dir: str, figures_dir: str
+    number: str,
+    results: Mapping[Claim, tuple[str, str, str]],
+    records_dir: str,
+    figures_dir: str,
 ) -> Markdown:
     """Show a section's claims, and write `claims_NUMBER.csv` into `figures_dir`, if it is named.
 
-    records_dir: empty if the pocket models were measured. claims: each has
-
-    - claim: the paper's words, and where they are
-    - test: ours
-    - published, measured: what it gives on the published points and on the measured models
-    - verdict: one of `VERDICTS`; on the paper's claim, so by the published points
-    - main: False for a detail; a main claim may leave it out
-
-    Raises InputError for another key or verdict.
+    - results: what the test gives on the published points, and on the measured models; and the
+      verdict, one of `VERDICTS`, on the paper's claim, so by the published points
+    - records_dir: empty if the pocket models were measured
     """
-    table = pd.DataFrame([{"main": True, **claim} for claim in claims])
-    if set(table.columns) != set(_COLUMNS) or not set(table["verdict"]) <= set(VERDICTS):
-        raise InputError(f"claims: each has {', '.join(_COLUMNS)}; verdicts: {', '.join(VERDICTS)}")
     models = "yours" if records_dir else "pocket models"
-    table = table[list(_COLUMNS)].assign(models=models)
+    rows = []
+    for (words, where, test, main), result in results.items():
+        rows.append((words, where, test, *result, main, models))
+    names = "claim where test published measured verdict main models".split()
+    table = pd.DataFrame(rows, columns=names)
     if figures_dir:
         text = table.to_csv(index=False, lineterminator="\n")
         write_whole(Path(figures_dir), {f"claims_{number}.csv": text.encode()})
@@ -81,3 +87,13 @@ def span(values: Iterable[float], form: str = ".2f") -> str:
     """The least and the largest value, as a table says them."""
     values = list(values)
     return f"{min(values):{form}} to {max(values):{form}}" if values else "not measured"
+
+
+def counted(passed: Collection[bool]) -> str:
+    """How many cases pass, as a table says it."""
+    return f"{sum(passed)} of {len(passed)}" if len(passed) else "not measured"
+
+
+def verdict_of(passed: Collection[bool]) -> str:
+    """The verdict on a claim about all of some cases."""
+    return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold"

@@ -8,7 +8,37 @@ from IPython.display import Markdown
 
 from rbpkit import paper
 from rbpkit_pocket.companions.choices import Study
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims import Claim, claims_table, verdict_of
+
+DECADES = Claim(
+    words="Together these span over four orders of magnitude in parameter count",
+    where="Appendix A",
+    test="decades from the smallest S to the largest",
+)
+SIZE = Claim(
+    words="S denotes the number of non-embedding model parameters",
+    where="Section 1",
+    test="the printed slopes at k = 1, against fits on S and on S plus embeddings",
+)
+TOKENS = Claim(
+    words="Each data point is obtained by averaging over at least 5 · 10^5 tokens",
+    where="Appendix A",
+    test="tokens of each family and corpus that Figures 3 to 5 show, inferred from the"
+    " digits; where two counts fit, the larger",
+)
+ORDERS = Claim(
+    words="four datasets and four model families spanning five orders of magnitude",
+    where="Abstract; of k, Appendix A",
+    test="decades of S, and of the k in figures and tables",
+    main=False,
+)
+VOCABULARIES = Claim(
+    words="For Pythia, OPT, and GPT-2 models, vocabulary sizes are 50,256, 50,272, and 50,257,"
+    " respectively",
+    where="Section 4.3, footnote 2",
+    test="rows of the output matrix, of Qwen too",
+    main=False,
+)
 
 
 def claims(
@@ -33,63 +63,36 @@ def claims(
     manifests = [summary.manifest for summary in study.summaries]
     tokens = [summary.manifest.tokens for summary in study.shown()]
     by_S, by_both = off["S"].max(), off["S + E"].min()
-    rows: list[dict[str, object]] = [
-        {
-            "claim": "Together these span over four orders of magnitude in parameter count",
-            "where": "Appendix A",
-            "test": "decades from the smallest S to the largest",
-            "published": f"{decades:.2f} decades, {len(models)} models",
-            "measured": f"{_decades(own['S']):.1f} decades, {len(own)} models" if len(own) else "",
-            "verdict": "holds" if decades > 4 else "does not hold",
-            "main": True,
-        },
-        {
-            "claim": "S denotes the number of non-embedding model parameters",
-            "where": "Section 1",
-            "test": "the printed slopes at k = 1, against fits on S and on S plus embeddings",
-            "published": f"off by at most {by_S:.4f} with S, by at least {by_both:.3f} with"
+    results = {
+        DECADES: (
+            f"{decades:.2f} decades, {len(models)} models",
+            f"{_decades(own['S']):.1f} decades, {len(own)} models" if len(own) else "",
+            "holds" if decades > 4 else "does not hold",
+        ),
+        SIZE: (
+            f"off by at most {by_S:.4f} with S, by at least {by_both:.3f} with"
             f" embeddings ({len(off)} lines)",
-            "measured": "",
-            "verdict": "holds" if by_S < 0.0006 < by_both else "does not hold",
-            "main": True,
-        },
-        {
-            "claim": "Each data point is obtained by averaging over at least 5 · 10^5 tokens",
-            "where": "Appendix A",
-            "test": "tokens of each family and corpus that Figures 3 to 5 show, inferred from the"
-            " digits; where two counts fit, the larger",
-            "published": f"{enough.sum()} of {len(enough)}; {largest.min():,} to"
-            f" {largest.max():,} tokens",
-            "measured": f"{min(tokens):,} to {max(tokens):,} tokens" if tokens else "",
-            "verdict": _verdict(enough),
-            "main": True,
-        },
-        {
-            "claim": "four datasets and four model families spanning five orders of magnitude",
-            "where": "Abstract; of k, Appendix A",
-            "test": "decades of S, and of the k in figures and tables",
-            "published": f"{decades:.2f} decades of S, {decades_k:.2f} of k",
-            "measured": "",
-            "verdict": "holds" if min(decades, decades_k) >= 5 else "does not hold",
-            "main": False,
-        },
-        {
-            "claim": "For Pythia, OPT, and GPT-2 models, vocabulary sizes are 50,256, 50,272, and"
-            " 50,257, respectively",
-            "where": "Section 4.3, footnote 2",
-            "test": "rows of the output matrix, of Qwen too",
-            "published": f"{exact.sum()} of {len(V)} models exactly, {near.sum()} within 1%",
-            "measured": ", ".join(f"{v:,}" for v in sorted({one.V for one in manifests})),
-            "verdict": _verdict(exact),
-            "main": False,
-        },
-    ]
-    return claims_table("01", rows, records_dir, figures_dir)
+            "",
+            "holds" if by_S < 0.0006 < by_both else "does not hold",
+        ),
+        TOKENS: (
+            f"{enough.sum()} of {len(enough)}; {largest.min():,} to {largest.max():,} tokens",
+            f"{min(tokens):,} to {max(tokens):,} tokens" if tokens else "",
+            verdict_of(enough),
+        ),
+        ORDERS: (
+            f"{decades:.2f} decades of S, {decades_k:.2f} of k",
+            "",
+            "holds" if min(decades, decades_k) >= 5 else "does not hold",
+        ),
+        VOCABULARIES: (
+            f"{exact.sum()} of {len(V)} models exactly, {near.sum()} within 1%",
+            ", ".join(f"{v:,}" for v in sorted({one.V for one in manifests})),
+            verdict_of(exact),
+        ),
+    }
+    return claims_table("01", results, records_dir, figures_dir)
 
 
 def _decades(values: pd.Series) -> float:
     return float(np.log10(values.max() / values.min()))
-
-
-def _verdict(passed: pd.Series) -> str:
-    return "holds" if passed.all() else "holds in part" if passed.any() else "does not hold"

@@ -11,8 +11,38 @@ from scipy.stats import linregress
 
 from rbpkit.fit import fit_power_law
 from rbpkit.summary import Summary
-from rbpkit_pocket.companions.claims import claims_table, span
+from rbpkit_pocket.companions.claims import Claim, claims_table, span
 from rbpkit_pocket.findings.other_laws import best_score
+
+IDENTICAL = Claim(
+    words="when k = 1, the decay exponents of cross-entropy (absolute-based) and"
+    " \N{MINUS SIGN} log p1 (relative-based) are nearly identical",
+    where="Section 5.2, Figure 8a",
+    test="alpha_1 within 10% of alpha_CE",
+)
+LOGNORMAL = Claim(
+    words="our hypothesis is that the rank distribution follows a lognormal distribution",
+    where="Section 5.2, Figure 8c",
+    test="lead of another law with two parameters (Weibull), ranks >= 2, same cuts, in sample",
+)
+SIMILAR = Claim(
+    words="Simulated results: CE and \N{MINUS SIGN} log RBPk show similar scaling patterns",
+    where="Figure 8b",
+    test="simulated alpha_1 / alpha_CE; levels",
+)
+GREEDY = Claim(
+    words="if RBP1 is 30%, it means that greedy sampling works for 30% cases. Yet this cannot be"
+    " deduced from the cross-entropy value.",
+    where="Section 3.2",
+    test="in principle: CE >= ln 2 excludes no RBP_1; in practice: a parabola in log CE, within"
+    " one text",
+)
+LINEAR = Claim(
+    words="approximately linear in S",
+    where="Section 5.2, ICLR version (withdrawn on arXiv)",
+    test="R2 of mu / sigma",
+    main=False,
+)
 
 
 def claims(
@@ -37,79 +67,52 @@ def claims(
     - points, fits, summaries: of the measured models
     """
     eight = pairs.iloc[0]
-    near = abs(eight["ratio"] - 1) <= 0.1
-    identical = "holds in part" if near else "does not hold"
-    if near and within[0.1] > 21:
-        identical = "holds"
+    identical = "does not hold"
+    if abs(eight["ratio"] - 1) <= 0.1:
+        identical = "holds" if within[0.1] > 21 else "holds in part"
     lead = (scores - scores.loc["lognormal"]).loc["Weibull"]
     cut = (scores["k"] - scores["k + 1/2"]).loc["lognormal"]  # what the place of the cut is worth
-    of_CE = fit_power_law(laws["S"], laws["simulated_CE"]).alpha
-    simulated = fit_power_law(laws["S"], laws["simulated_neg_log_rbp1"]).alpha / of_CE
+    simulated = _simulated_ratio(laws)
     too_high = laws["simulated_CE"] - laws["CE"]
     gap_here = fits["simulated_CE"] - fits["CE"]
     ratios, in_ln_S = _of_families(fits)
-    by_CE_here = []
-    for _, models in points[points["source"] == "measured"].groupby("corpus"):
-        if len(models) > 3:
-            by_CE_here.append(_off_parabola(models))
+    here = points[points["source"] == "measured"].groupby("corpus")
+    off_here = [_off_parabola(models) for _, models in here if len(models) > 3]
     measured_pairs = pairs[pairs["source"] == "measured"]
-    together = "not measured"
-    if by_CE_here:
-        together = f"all families of a text together: to {span(by_CE_here, '.1%')}"
-    minus = "\N{MINUS SIGN}"
-    rows: list[dict[str, object]] = [
-        {
-            "claim": "when k = 1, the decay exponents of cross-entropy (absolute-based) and"
-            f" {minus} log p1 (relative-based) are nearly identical",
-            "where": "Section 5.2, Figure 8a",
-            "test": "alpha_1 within 10% of alpha_CE",
-            "published": f"Figure 8a: {eight['alpha_1']:.3f} and {eight['alpha_CE']:.3f}, yes;"
+    results = {
+        IDENTICAL: (
+            f"Figure 8a: {eight['alpha_1']:.3f} and {eight['alpha_CE']:.3f}, yes;"
             f" Table 1: {within[0.1]} of 24 cells, {within[0.2]} within 20%",
-            "measured": f"alpha_1 / alpha_CE {span(measured_pairs['ratio'])}",
-            "verdict": identical,
-        },
-        {
-            "claim": "our hypothesis is that the rank distribution follows a lognormal"
-            " distribution",
-            "where": "Section 5.2, Figure 8c",
-            "test": "lead of another law with two parameters (Weibull), ranks >= 2, same cuts, in"
-            " sample",
-            "published": f"{span(lead, '.4f')} nats per token; the place of the cut is worth"
+            f"alpha_1 / alpha_CE {span(measured_pairs['ratio'])}",
+            identical,
+        ),
+        LOGNORMAL: (
+            f"{span(lead, '.4f')} nats per token; the place of the cut is worth"
             f" {span(cut, '.4f')}; rank 1 is not in the fit",
-            "measured": f"largest model of each text: {span(_leads(fits, summaries), '.3f')}",
-            "verdict": "holds in part" if lead.max() < 0.01 else "does not hold",
-        },
-        {
-            "claim": f"Simulated results: CE and {minus} log RBPk show similar scaling patterns",
-            "where": "Figure 8b",
-            "test": "simulated alpha_1 / alpha_CE; levels",
-            "published": f"both are power laws; ratio {simulated:.2f} (measured"
+            f"largest model of each text: {span(_leads(fits, summaries), '.3f')}",
+            "holds in part" if lead.max() < 0.01 else "does not hold",
+        ),
+        SIMILAR: (
+            f"both are power laws; ratio {simulated:.2f} (measured"
             f" {eight['ratio']:.2f}); CE too high by {span(too_high)} nats",
-            "measured": f"ratio {span(ratios)}; CE too high by {span(gap_here)} nats",
-            "verdict": "holds" if abs(simulated - 1) <= 0.1 else "holds in part",
-        },
-        {
-            "claim": "if RBP1 is 30%, it means that greedy sampling works for 30% cases. Yet this"
-            " cannot be deduced from the cross-entropy value.",
-            "where": "Section 3.2",
-            "test": "in principle: CE >= ln 2 excludes no RBP_1; in practice: a parabola in log CE,"
-            " within one text",
-            "published": f"in principle open for {(laws['CE'] >= np.log(2)).sum()} of 10; in"
+            f"ratio {span(ratios)}; CE too high by {span(gap_here)} nats",
+            "holds" if abs(simulated - 1) <= 0.1 else "holds in part",
+        ),
+        GREEDY: (
+            f"in principle open for {(laws['CE'] >= np.log(2)).sum()} of 10; in"
             f" practice -log RBP_1 follows to {off_CE:.1%}",
-            "measured": together,
-            "verdict": "holds in part",
-        },
-        {
-            "claim": "approximately linear in S",
-            "where": "Section 5.2, ICLR version (withdrawn on arXiv)",
-            "test": "R2 of mu / sigma",
-            "published": f"{R2['S']:.2f} on S, {R2['ln S']:.3f} on ln S",
-            "measured": f"on ln S: {span(in_ln_S)}",
-            "verdict": "holds" if R2["S"] > 0.9 else "does not hold",
-            "main": False,
-        },
-    ]
-    return claims_table("08", rows, records_dir, figures_dir)
+            f"all families of a text together: to {span(off_here, '.1%')}"
+            if off_here
+            else "not measured",
+            "holds in part",
+        ),
+        LINEAR: (
+            f"{R2['S']:.2f} on S, {R2['ln S']:.3f} on ln S",
+            f"on ln S: {span(in_ln_S)}",
+            "holds" if R2["S"] > 0.9 else "does not hold",
+        ),
+    }
+    return claims_table("08", results, records_dir, figures_dir)
 
 
 def _off_parabola(models: pd.DataFrame) -> float:
@@ -117,14 +120,18 @@ def _off_parabola(models: pd.DataFrame) -> float:
     return float(np.abs(y - np.polyval(np.polyfit(x, y, 2), x)).max())
 
 
+def _simulated_ratio(models: pd.DataFrame) -> float:
+    """The exponent of simulated -log p_1 over that of simulated CE."""
+    of_CE = fit_power_law(models["S"], models["simulated_CE"]).alpha
+    return fit_power_law(models["S"], models["simulated_neg_log_rbp1"]).alpha / of_CE
+
+
 def _of_families(fits: pd.DataFrame) -> tuple[list[float], list[float]]:
     """Of each family: simulated alpha_1 / alpha_CE, and R2 of mu / sigma on ln S."""
     ratios, R2 = [], []
     for _, models in fits.groupby(["corpus", "family"], sort=False):
         if models["S"].nunique() >= 3:
-            of_CE = fit_power_law(models["S"], models["simulated_CE"]).alpha
-            of_rank = fit_power_law(models["S"], models["simulated_neg_log_rbp1"]).alpha
-            ratios.append(of_rank / of_CE)
+            ratios.append(_simulated_ratio(models))
             R2.append(float(linregress(np.log(models["S"]), models["ratio"]).rvalue ** 2))
     return ratios, R2
 

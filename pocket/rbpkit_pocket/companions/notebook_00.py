@@ -122,30 +122,24 @@ def queue(one: Look, figures_dir: str) -> None:
     """The front of the queue before " True": its first five tokens, with probabilities."""
     found = [token for token in one.scored if token.piece == b" True"]
     token = [*found, one.scored[0]][0]  # another text may have no " True"
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 1.7), layout="constrained")
+    line = "black: the true token. Only its place counts, not by how much it is behind"
+    title = f"The true token is in place {token.rank}: $R$ = {token.rank}"
+    with plots.panel(title, line, 1.7) as axes:
         for place, (_, piece, p) in enumerate(token.alternatives, start=1):
             true = place == token.rank
-            box = Rectangle((place - 0.45, 0), 0.9, 1, facecolor=INK if true else CONTEXT)
-            axes.add_patch(box)
-            look: dict[str, Any] = {
-                "ha": "center",
-                "va": "center",
-                "color": "white" if true else INK,
-            }
+            fill, letters, weight = (INK, "white", "bold") if true else (CONTEXT, INK, "normal")
+            axes.add_patch(Rectangle((place - 0.45, 0), 0.9, 1, facecolor=fill))
+            look: dict[str, Any] = {"ha": "center", "va": "center", "color": letters}
             axes.text(place, 0.68, spelt(piece).strip(" "), size=11, **look)
             axes.text(place, 0.28, f"{p:.3f}", size=10, **look)
-            weight = "bold" if true else "normal"
             axes.text(place, -0.3, f"{place}", size=12, ha="center", weight=weight)
         axes.text(5.6, 0.5, f"and {one.V - 5:,}\nmore", va="center", color=OTHER)
         axes.set(xlim=(0.5, 6.4), ylim=(-0.35, 1))
         axes.axis("off")
-        line = "black: the true token. Only its place counts, not by how much it is behind"
-        headed(axes, f"The true token is in place {token.rank}: $R$ = {token.rank}", line)
     points = pd.DataFrame(token.alternatives, columns=["place", "token", "p"]).round(6)
     points["place"] = points.index + 1
     points["token"] = points["token"].map(spelt)
-    plots.save(figure, points, figures_dir, "quickstart_queue")
+    plots.save(axes, points, figures_dir, "quickstart_queue")
 
 
 def law(
@@ -162,8 +156,10 @@ def law(
         return
     stored = plots.curve_points("stored", [rbp_curve(summaries, k) for k in ks])
     now = plots.curve_points("measured now", [rbp_curve(again, k) for k in ks])
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    lower = 1 - 2 ** -alpha[ks[0]]
+    title = f"Twice the size: {lower:.0%} less loss ($k$ = {ks[0]})"
+    line = r"loss, $-\log\,\mathrm{RBP}_k$, in nats; rings: measured again"
+    with plots.panel(title, line, 3.8) as axes:
         ends = []
         for k, grey in zip(ks, ordered_greys(len(ks)), strict=True):
             points = stored[stored["quantity"] == f"RBP_{k}"]
@@ -174,9 +170,6 @@ def law(
         axes.plot(now["S"], now["loss"], "o", ms=12, mfc="none", mec=OTHER)
         axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
         axes.set_xlim(right=stored["S"].max() * 4)
-        lower = 1 - 2 ** -alpha[ks[0]]
-        title = f"Twice the size: {lower:.0%} less loss ($k$ = {ks[0]})"
-        headed(axes, title, r"loss, $-\log\,\mathrm{RBP}_k$, in nats; rings: measured again")
         plots.log_ticks(axes)
         plots.label_ends(axes, ends, gap=2.6)
-    plots.save(figure, pd.concat([stored, now]), figures_dir, "quickstart_law")
+    plots.save(axes, pd.concat([stored, now]), figures_dir, "quickstart_law")

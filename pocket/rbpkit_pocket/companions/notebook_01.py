@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,7 +13,6 @@ from matplotlib.patches import Rectangle
 from rbpkit import paper, plots
 from rbpkit.fit import Curve, PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS
-from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_01 import claims as claims
@@ -28,10 +26,7 @@ SKETCH = "410213150123304113213014132150"  # groups of ranks, as a text might ha
 
 def to_table_1(curve: Curve, law: PowerLawFit, figures_dir: str) -> None:
     """From a text's ranks to a share, to a point, to a line, to a cell of Table 1."""
-    with plots.style():
-        figure, panels = plt.subplots(
-            4, 1, figsize=(NARROW, 5.8), height_ratios=[1, 1, 5.5, 3], layout="constrained"
-        )
+    with plots.panels(5.8, nrows=4, height_ratios=[1, 1, 5.5, 3]) as (figure, panels):
         ranks, share, line, table = panels
         for place, group in enumerate(SKETCH):
             _box(ranks, place / 30, 0, 0.03, 1, RANK_FILLS[int(group)])
@@ -73,8 +68,8 @@ def _box(axes: Axes, x: float, y: float, width: float, height: float, colour: st
 def pupils(share: float, figures_dir: str) -> None:
     """Which classes of 3 to 9 pupils can give this share, rounded to three digits."""
     rows = []
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.2), layout="constrained")
+    title = f"Only 7 pupils can give {share}"
+    with plots.panel(title, "the shares that classes of 3 to 9 can give", 3.2) as axes:
         axes.axvspan(share - 0.006, share + 0.006, color=CONTEXT)
         for T in range(3, 10):
             possible = np.arange(T + 1) / T
@@ -84,36 +79,30 @@ def pupils(share: float, figures_dir: str) -> None:
             rows += [(T, c, c / T) for c in range(T + 1)]
         axes.text(share + 0.02, 7.42, "5 of 7", weight="bold", va="center")
         axes.set(ylim=(9.6, 2.5), yticks=range(3, 10), ylabel="pupils", xlabel="share who passed")
-        headed(
-            axes, f"Only 7 pupils can give {share}", "the shares that classes of 3 to 9 can give"
-        )
     points = pd.DataFrame(rows, columns=["T", "c", "share"])
-    plots.save(figure, points, figures_dir, "figure_A_share")
+    plots.save(axes, points, figures_dir, "figure_A_share")
 
 
 def sieve(left: Sequence[int], figures_dir: str) -> None:
     """How many counts are still possible, after each published value."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.3), layout="constrained")
+    end = len(left) - 1
+    title = f"{left[-1]} counts survive all {end} values"
+    with plots.panel(title, "counts that are still possible", 3.3) as axes:
         axes.step(range(len(left)), left, where="post", color=INK)
         look: dict[str, Any] = {"textcoords": "offset points", "size": 10}
         for used in range(4):
             axes.annotate(f"{left[used]:,}", (used, left[used]), (9, 1), **look)
-        end = len(left) - 1
         axes.annotate(f"{left[-1]}", (end, left[-1]), (-6, 6), **look)
         axes.set(yscale="log", ylim=(10, 1e6), xlabel="published values used")
-        headed(
-            axes, f"{left[-1]} counts survive all {end} values", "counts that are still possible"
-        )
     points = pd.DataFrame({"values": range(len(left)), "left": left})
-    plots.save(figure, points, figures_dir, "figure_A_sieve")
+    plots.save(axes, points, figures_dir, "figure_A_sieve")
 
 
 def counts(tokens: pd.Series, figures_dir: str) -> None:
     """The tokens behind each point, by text and family."""
     corpora = list(paper.PLOTTED_CORPORA)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.2), layout="constrained")
+    title = "Only AusLegal can reach the promise"
+    with plots.panel(title, "tokens behind each point", 4.2) as axes:
         axes.axvline(500_000, color=INK, linewidth=1.2)
         axes.text(470_000, -0.68, "“at least 500,000”", va="center", ha="right")
         for (dataset, family), T in tokens.items():
@@ -127,10 +116,8 @@ def counts(tokens: pd.Series, figures_dir: str) -> None:
         names = [f"{text}\n{low:,}\u2013{high:,}" for text, low, high in ranges.itertuples()]
         axes.set_yticks(range(4), names)
         axes.set(xscale="log", xlim=(15_000, 900_000), ylim=(3.6, -0.9))
-        axes.set_xticks([20_000, 100_000, 500_000], ["20,000", "100,000", "500,000"])
-        axes.minorticks_off()
-        headed(axes, "Only AusLegal can reach the promise", "tokens behind each point")
-    plots.save(figure, tokens.reset_index(), figures_dir, "figure_A_counts")
+        plots.ticks(axes.xaxis, [20_000, 100_000, 500_000], "{:,}")
+    plots.save(axes, tokens.reset_index(), figures_dir, "figure_A_counts")
 
 
 def own_models(study: Study) -> pd.DataFrame:
@@ -147,9 +134,9 @@ def sizes(models: pd.DataFrame, own: pd.DataFrame, ours: str, figures_dir: str) 
     """Every model on one axis of S, a row for each family: the paper's above those measured."""
     points = pd.concat([models.assign(source="paper")[list(own)], own], ignore_index=True)
     names = list(dict.fromkeys(points["family"]))
-    with plots.style():
-        size = (NARROW, 1.2 + 0.5 * len(names))
-        figure, axes = plt.subplots(figsize=size, layout="constrained")
+    title = "Four decades of size"
+    line = f"upper marks: the paper's models; lower: {ours}"
+    with plots.panel(title, line, 1.2 + 0.5 * len(names)) as axes:
         for (source, family), group in points.groupby(["source", "family"], sort=False):
             ink = plots.ink_of(family)
             height = names.index(family) + (-0.15 if source == "paper" else 0.15)
@@ -158,5 +145,4 @@ def sizes(models: pd.DataFrame, own: pd.DataFrame, ours: str, figures_dir: str) 
         axes.set(xscale="log", xlabel=plots.SIZE)
         axes.set_yticks(range(len(names)), [plots.name_of(name) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
-        headed(axes, "Four decades of size", f"upper marks: the paper's models; lower: {ours}")
-    plots.save(figure, points, figures_dir, "figure_A1")
+    plots.save(axes, points, figures_dir, "figure_A1")

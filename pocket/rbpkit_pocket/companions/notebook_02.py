@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -14,7 +13,7 @@ from rbpkit import paper, plots
 from rbpkit.fit import Array, fit_power_law
 from rbpkit.models import load_model
 from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS, rank_group
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import headed
 from rbpkit.tools.rank_view import look
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
@@ -38,8 +37,7 @@ def figure_1(first: dict[str, float], second: dict[str, float], figures_dir: str
     """Figure 1 of the paper: two models that give "Paris" one probability, and two ranks."""
     models = {"first model": first, "second model": second}
     rows = []
-    with plots.style():
-        figure, panels = plt.subplots(1, 2, figsize=(NARROW, 2.6), layout="constrained")
+    with plots.panels(2.6, ncols=2) as (figure, panels):
         for axes, (model, p) in zip(panels, models.items(), strict=True):
             colours = [INK if token == "Paris" else CONTEXT for token in p]
             bars = axes.barh(list(p), list(p.values()), color=colours)
@@ -63,8 +61,8 @@ def ranks_of_function() -> Array:
 def share(ranks: Array, figures_dir: str) -> None:
     """The tokens as cells, as they come and sorted, with a bracket for each RBP_k."""
     count = len(ranks)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.2), layout="constrained")
+    line = "a cell is a token: the paler, the smaller its rank"
+    with plots.panel(r"$\mathrm{RBP}_k$ is a share", line, 3.2) as axes:
         _cells(axes, ranks, 2.6, "in the order of the text")
         _cells(axes, np.sort(ranks), 1.9, "sorted, smallest rank first")
         for height, k in ((1.55, 1), (0.95, 10), (0.35, 100)):
@@ -75,10 +73,8 @@ def share(ranks: Array, figures_dir: str) -> None:
             axes.text(0.3, height - 0.2, words, size=12, va="center")
         axes.set(xlim=(-0.3, count + 0.3), ylim=(0, 3.1))
         axes.axis("off")
-        line = "a cell is a token: the paler, the smaller its rank"
-        headed(axes, r"$\mathrm{RBP}_k$ is a share", line)
     points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
-    plots.save(figure, points, figures_dir, "figure_2_share")
+    plots.save(axes, points, figures_dir, "figure_2_share")
 
 
 def _cells(axes: Axes, ranks: Array, height: float, words: str) -> None:
@@ -93,9 +89,7 @@ def one_cross_entropy(p_true: float, figures_dir: str) -> None:
     shapes = ([1 - p_true, p_true], [p_true] + [(1 - p_true) / 24] * 24)
     words = ("1 wrong token has 0.95", "24 wrong tokens share 0.95")
     rows = []
-    with plots.style():
-        figure, panels = plt.subplots(1, 2, sharey=True, layout="constrained")
-        figure.set_size_inches(NARROW, 2.8)
+    with plots.panels(2.8, ncols=2, sharey=True) as (figure, panels):
         for axes, heights, true, line in zip(panels, shapes, (2, 1), words, strict=True):
             places = range(1, len(heights) + 1)
             axes.bar(places, heights, color=[INK if at == true else CONTEXT for at in places])
@@ -110,8 +104,8 @@ def one_cross_entropy(p_true: float, figures_dir: str) -> None:
 
 def bounds(k: Array, rbp: Array, forced: Array, figures_dir: str) -> None:
     """RBP_k against k, and the smallest that cross-entropy allows."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
+    line = r"$\mathrm{RBP}_k$ of the third model, a share of tokens"
+    with plots.panel("Far above what CE forces", line, 3.4) as axes:
         axes.fill_between(k, forced, 1, step="post", color=CONTEXT, linewidth=0)
         axes.step(k, rbp, where="post", color=INK)
         axes.plot(k, forced, "--", color=OTHER)
@@ -119,11 +113,9 @@ def bounds(k: Array, rbp: Array, forced: Array, figures_dir: str) -> None:
         axes.text(300, 0.3, "forced by CE", color=OTHER)
         axes.text(1.2, 0.2, "CE allows\nall of the grey")
         axes.set(xscale="log", ylim=(0, 1.02), xlabel="$k$")
-        line = r"$\mathrm{RBP}_k$ of the third model, a share of tokens"
-        headed(axes, "Far above what CE forces", line)
     grid = np.unique(np.geomspace(1, len(k), 80).astype(int))
     points = pd.DataFrame({"k": grid, "rbp": rbp[grid - 1], "bound": forced[grid - 1]})
-    plots.save(figure, points, figures_dir, "figure_2_bounds")
+    plots.save(axes, points, figures_dir, "figure_2_bounds")
 
 
 COLUMNS = ["corpus", "family", "model", "S", "CE", "loss"]
@@ -154,9 +146,7 @@ def measured(study: Study) -> pd.DataFrame:
 
 def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
     """The published points against size and against cross-entropy, with a line a family."""
-    with plots.style():
-        figure, panels = plt.subplots(1, 2, sharey=True, layout="constrained")
-        figure.set_size_inches(NARROW, 3.4)
+    with plots.panels(3.4, ncols=2, sharey=True) as (figure, panels):
         for axes, x in zip(panels, ("S", "CE"), strict=True):
             for family, part in wiki.sort_values(x).groupby("family"):
                 ink = plots.ink_of(str(family))
@@ -169,8 +159,7 @@ def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
         panels[0].set_xlabel(plots.SIZE)
         panels[1].set_xlabel("CE, nats a token")
         plots.log_ticks(panels[0])
-        panels[1].set_xticks([2, 2.5, 3, 3.5, 4], ["2", "2.5", "3", "3.5", "4"])
-        panels[1].minorticks_off()
+        plots.ticks(panels[1].xaxis, [2, 2.5, 3, 3.5, 4])
         for family, at in (("GPT2", (4e8, 0.86)), ("Pythia", (2e6, 0.7))):
             panels[0].text(*at, plots.name_of(family), color=plots.ink_of(family).colour)
     points = pd.concat([wiki, own]).sort_values(["family", "S"])
@@ -181,9 +170,7 @@ def figure_2(R: Array, p: Array, figures_dir: str) -> None:
     """Figure 2 of the paper: ranks R and probabilities p of three tokens; the bars are a sketch."""
     heights, places = [15, 13, 12, 10, 9, 8, 6], range(1, 8)
     rows = []
-    with plots.style():
-        figure, panels = plt.subplots(3, 1, sharex=True, layout="constrained")
-        figure.set_size_inches(NARROW, 3.8)
+    with plots.panels(3.8, nrows=3, sharex=True) as (figure, panels):
         for token, (axes, rank, shown) in enumerate(zip(panels, R, p, strict=True), start=1):
             axes.bar(places, heights, color=[INK if at == rank else CONTEXT for at in places])
             axes.axvline(2.5, color=INK, linestyle="--", linewidth=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -14,11 +13,10 @@ from matplotlib.axes import Axes
 from rbpkit import paper, plots
 from rbpkit.fit import Array, Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK
-from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import Curves, measured_curves
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims import Claim, claims_table, counted
 from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
 
 PLAIN_SLOPE = (1.1000 - 0.9905) / (4.74 - 1.19)
@@ -47,8 +45,8 @@ def _axes(axes: Axes, lowest: float) -> None:
 
 def puzzle(pythia: Curve, figures_dir: str) -> None:
     """The two smallest Pythias, and three places for the largest."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.3), layout="constrained")
+    title = "Where is the largest: at A, B or C?"
+    with plots.panel(title, f"Pythia on Wikipedia; {LOSS}", 3.3) as axes:
         _axes(axes, 0.13)
         axes.plot(pythia.S[:2], pythia.loss[:2], PYTHIA.marker, color=PYTHIA.colour, ms=8)
         look: dict[str, Any] = {"textcoords": "offset points", "color": PYTHIA.colour}
@@ -58,16 +56,12 @@ def puzzle(pythia: Curve, figures_dir: str) -> None:
         axes.annotate("12B", (pythia.S[-1], 1.2), (10, 0), **look)
         for letter, loss in (("A", 0.84), ("B", 0.547), ("C", 0.19)):
             axes.text(pythia.S[-1], loss, letter, size=14, ha="center", va="center", weight="bold")
-        headed(axes, "Where is the largest: at A, B or C?", f"Pythia on Wikipedia; {LOSS}")
-    plots.save(
-        figure, plots.curve_points("published", [pythia])[:2], figures_dir, "figure_3_puzzle"
-    )
+    plots.save(axes, plots.curve_points("published", [pythia])[:2], figures_dir, "figure_3_puzzle")
 
 
 def figure_3(published: Curves, study: Study, figures_dir: str) -> None:
     """The paper's families on Wikipedia with their lines; the points saved are all there are."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    with plots.panel("Straight, and very flat", f"four families on Wikipedia; {LOSS}", 3.8) as axes:
         _axes(axes, 0.4)
         ends = []
         for family in paper.FAMILIES:
@@ -83,19 +77,18 @@ def figure_3(published: Curves, study: Study, figures_dir: str) -> None:
         axes.annotate("", (left, 0.46), (right, 0.46), arrowprops=arrow)
         axes.text(left * 1.3, 0.64, "half the loss")
         axes.text(1e8, 0.45, "10,000 times the parameters", ha="center", va="top")
-        headed(axes, "Straight, and very flat", f"four families on Wikipedia; {LOSS}")
         plots.label_ends(axes, ends, gap=1.05)
     own = [rbp_curve([one], 1) for one in study.shown()]
     parts = [plots.curve_points("published", published.values())]
     parts.append(plots.curve_points("measured", own))
-    plots.save(figure, pd.concat(parts), figures_dir, "figure_3")
+    plots.save(axes, pd.concat(parts), figures_dir, "figure_3")
 
 
 def exponents(lines: pd.DataFrame, figures_dir: str) -> None:
     """The sixteen exponents with their intervals, a block for each text."""
     corpora = list(paper.PLOTTED_CORPORA)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.9), layout="constrained")
+    title = "Every exponent is small"
+    with plots.panel(title, r"$\alpha_1$ of sixteen lines, with 95% intervals", 3.9) as axes:
         for row in lines.itertuples():
             ink = plots.ink_of(row.family)
             height = corpora.index(row.corpus) + 0.2 * (paper.FAMILIES.index(row.family) - 1.5)
@@ -106,8 +99,7 @@ def exponents(lines: pd.DataFrame, figures_dir: str) -> None:
                 axes.text(0.11, height, plots.name_of(row.family), **look)
         axes.set(ylim=(3.5, -0.5), xlim=(-0.012, 0.26), xlabel=r"$\alpha_1$")
         axes.set_yticks(range(4), corpora)
-        headed(axes, "Every exponent is small", r"$\alpha_1$ of sixteen lines, with 95% intervals")
-    plots.save(figure, lines, figures_dir, "figure_3_exponents")
+    plots.save(axes, lines, figures_dir, "figure_3_exponents")
 
 
 def residuals(
@@ -117,8 +109,8 @@ def residuals(
 ) -> None:
     """How far the Pythias are above the line through all but the largest, on each text."""
     parts, ends = [], []
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    line = "loss above the line of the nine smaller (%); hollow: not fitted"
+    with plots.panel("The largest falls short on all four texts", line, 3.6) as axes:
         axes.axhline(0, color=INK, linewidth=1.2)
         for corpus in paper.PLOTTED_CORPORA:
             curve = published[corpus, "Pythia"]
@@ -130,20 +122,16 @@ def residuals(
             ends.append((curve.S[-1], off[-1], corpus, INK))
             parts.append(plots.curve_points("published", [curve]).assign(off=off))
         axes.set(xscale="log", xlim=(6e5, 6e11), xlabel=plots.SIZE)
-        line = "loss above the line of the nine smaller (%); hollow: not fitted"
-        headed(axes, "The largest falls short on all four texts", line)
         plots.label_ends(axes, ends)
-    plots.save(figure, pd.concat(parts), figures_dir, "figure_3_residuals")
+    plots.save(axes, pd.concat(parts), figures_dir, "figure_3_residuals")
 
 
 def with_lines(study: Study) -> Curves:
     """The measured curves that a line can be fitted to; says which have none."""
-    found = measured_curves(
-        study.summaries, study.corpora, study.families, lambda one: one.rbp(1), "RBP_1"
-    )
-    for line in found.missing:
+    curves, missing = measured_curves(study.summaries, study.corpora, study.families, 1)
+    for line in missing:
         print(line)
-    return found.curves
+    return curves
 
 
 def measured(study: Study, figures_dir: str) -> None:
@@ -158,6 +146,21 @@ def measured(study: Study, figures_dir: str) -> None:
     plots.save(figure, points, figures_dir, "figure_3_measured")
 
 
+PRECISE = Claim(
+    words="Across all model series and all datasets, RBP1 exhibits precise power-law relationship"
+    " with model sizes",
+    where="Figure 3",
+    test="lines of Table 1 at k = 1 with R2 of at least 0.97 (our margin)",
+)
+R2_OF_099 = Claim(
+    words="The fitted power-law achieves an R2 of approximately 0.99, which is"
+    " comparable to the R2 values obtained from cross-entropy–based scaling laws",  # noqa: RUF001
+    where="Section 1",
+    test="median R2 at k = 1, within 0.005 of 0.99; that of CE for comparison",
+    main=False,
+)
+
+
 def claims(
     table1: pd.DataFrame, measured: pd.DataFrame, records_dir: str, figures_dir: str
 ) -> Markdown:
@@ -166,28 +169,18 @@ def claims(
     ours, median = measured["R2"], "not measured"
     straight = "not measured"
     if len(ours):
-        straight = f"{(ours >= 0.97).sum()} of {len(ours)}; smallest R2 {ours.min():.3f}"
+        straight = f"{counted(ours >= 0.97)}; smallest R2 {ours.min():.3f}"
         median = f"{ours.median():.3f}"
-    rows: list[dict[str, object]] = [
-        {
-            "claim": "Across all model series and all datasets, RBP1 exhibits precise power-law"
-            " relationship with model sizes",
-            "where": "Figure 3",
-            "test": "lines of Table 1 at k = 1 with R2 of at least 0.97 (our margin)",
-            "published": f"{(R2 >= 0.97).sum()} of {len(R2)}; smallest R2 {R2.min():.3f}",
-            "measured": straight,
-            "verdict": "holds" if (R2 >= 0.97).all() else "holds in part",
-            "main": True,
-        },
-        {
-            "claim": "The fitted power-law achieves an R2 of approximately 0.99, which is"
-            " comparable to the R2 values obtained from cross-entropy–based scaling laws",  # noqa: RUF001
-            "where": "Section 1",
-            "test": "median R2 at k = 1, within 0.005 of 0.99; that of CE for comparison",
-            "published": f"{R2.median():.3f}; CE {R2_of_CE.median():.3f}",
-            "measured": median,
-            "verdict": "holds" if abs(R2.median() - 0.99) <= 0.005 else "does not hold",
-            "main": False,
-        },
-    ]
-    return claims_table("03", rows, records_dir, figures_dir)
+    results = {
+        PRECISE: (
+            f"{counted(R2 >= 0.97)}; smallest R2 {R2.min():.3f}",
+            straight,
+            "holds" if (R2 >= 0.97).all() else "holds in part",
+        ),
+        R2_OF_099: (
+            f"{R2.median():.3f}; CE {R2_of_CE.median():.3f}",
+            median,
+            "holds" if abs(R2.median() - 0.99) <= 0.005 else "does not hold",
+        ),
+    }
+    return claims_table("03", results, records_dir, figures_dir)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rbpkit import paper, plots
-from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, headed
-from rbpkit.stats.curves import models_of
+from rbpkit.stats.curves import measured_curves
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_04 import claims as claims
@@ -50,29 +46,18 @@ LINE = ["source", "corpus", "family", "k"]
 COLUMNS = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss", "k"]
 LOSS = r"$-\log\,\mathrm{RBP}_k$, nats"
 DECADES = [1e6, 1e8, 1e10]
-
-
-def _two_panels() -> tuple[Figure, Any]:
-    """A figure with two panels of one range; S is the horizontal axis."""
-    size = (plots.WIDTH, 3.2)
-    figure, panels = plt.subplots(
-        1, 2, figsize=size, sharex=True, sharey=True, layout="constrained"
-    )
-    for axes in panels:
-        axes.set(xscale="log", xlabel=plots.SIZE)
-    return figure, panels
+TWO: dict[str, Any] = {"ncols": 2, "sharex": True, "sharey": True}  # panels with one range
 
 
 def two_lines(line_A: Curve, line_B: Curve, figures_dir: str) -> None:
     """Two of the 48 lines of Figure 4, side by side."""
     titles = ("A: GPT-2, HumanEval, $k$ = 100", "B: Pythia, AusLegal, $k$ = 10")
-    with plots.style():
-        figure, panels = _two_panels()
+    with plots.panels(3.2, plots.WIDTH, **TWO) as (figure, panels):
         for axes, title, line in zip(panels, titles, (line_A, line_B), strict=True):
             law, ink = fit_power_law(line.S, line.loss), plots.ink_of(line.family)
             axes.plot(line.S, law.predict(line.S).loss, color=INK, linewidth=1.2)
             axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
-            axes.set(yscale="log", title=title)
+            axes.set(xscale="log", yscale="log", xlabel=plots.SIZE, title=title)
             axes.text(0.95, 0.9, f"$R^2$ = {law.r2:.3f}", transform=axes.transAxes, ha="right")
         panels[0].set_ylabel(LOSS)
         plots.log_ticks(panels[0])
@@ -85,8 +70,7 @@ def two_lines(line_A: Curve, line_B: Curve, figures_dir: str) -> None:
 def figure_4(wiki: Mapping[int, Curve], figures_dir: str) -> None:
     """Pythia's lines on Wiki at several k."""
     ink = plots.ink_of("Pythia")
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    with plots.panel("Steeper with more guesses", "ten Pythias on Wikipedia", 3.8) as axes:
         ends = []
         for k, line in wiki.items():
             law = fit_power_law(line.S, line.loss)
@@ -95,10 +79,9 @@ def figure_4(wiki: Mapping[int, Curve], figures_dir: str) -> None:
             axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
             ends.append((line.S[-1], fitted[-1], rf"$k$ = {k}: $\alpha$ = {law.alpha:.3f}", INK))
         axes.set(xscale="log", yscale="log", xlabel=plots.SIZE, ylabel=LOSS)
-        headed(axes, "Steeper with more guesses", "ten Pythias on Wikipedia")
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
-    plots.save(figure, plots.curve_points("published", wiki.values()), figures_dir, "figure_4")
+    plots.save(axes, plots.curve_points("published", wiki.values()), figures_dir, "figure_4")
 
 
 def ruler(figures_dir: str) -> None:
@@ -109,8 +92,8 @@ def ruler(figures_dir: str) -> None:
         "many tokens, short units: the point is ten sampling errors off",
         "few tokens, long units: the point is two sampling errors off",
     ]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(plots.WIDTH, 2.7), layout="constrained")
+    title = "The same distance, two rulers"
+    with plots.panel(title, "a sketch; a box is one sampling error", 2.7, plots.WIDTH) as axes:
         axes.set(xlim=(-0.4, 4.1), ylim=(-0.2, 3.5))
         axes.set_axis_off()
         for row in rulers.itertuples():
@@ -124,21 +107,19 @@ def ruler(figures_dir: str) -> None:
             axes.hlines(height, 0, distance, color=INK, linestyle=":")
             axes.plot(distance, height, "o", color=INK, markersize=8)
             axes.text(0, height + 0.35, row.text)
-        headed(axes, "The same distance, two rulers", "a sketch; a box is one sampling error")
-    plots.save(figure, rulers.assign(distance=distance), figures_dir, "figure_4_ruler")
+    plots.save(axes, rulers.assign(distance=distance), figures_dir, "figure_4_ruler")
 
 
 def in_errors(points_A: pd.DataFrame, points_B: pd.DataFrame, figures_dir: str) -> None:
     """The points of A and B above their lines, in sampling errors."""
     titles = ("A: $R^2$ = 0.947, near its line", "B: $R^2$ = 0.994, far from it")
-    with plots.style():
-        figure, panels = _two_panels()
+    with plots.panels(3.2, plots.WIDTH, **TWO) as (figure, panels):
         for axes, title, line in zip(panels, titles, (points_A, points_B), strict=True):
             ink = plots.ink_of(line["family"].iloc[0])
             axes.axhspan(-1, 1, color=CONTEXT)
             axes.axhline(0, color=INK, linewidth=1.2)
             axes.plot(line["S"], line["in_errors"], ink.marker, color=ink.colour, markersize=6)
-            axes.set_title(title)
+            axes.set(xscale="log", xlabel=plots.SIZE, title=title)
         panels[0].set_ylabel("sampling errors above the line")
         panels[0].set_xticks(DECADES, minor=False)
         panels[0].minorticks_off()
@@ -150,8 +131,8 @@ def in_errors(points_A: pd.DataFrame, points_B: pd.DataFrame, figures_dir: str) 
 
 def scatter(lines: pd.DataFrame, A: int, B: int, figures_dir: str) -> None:
     """R2 against the typical distance in sampling errors, a mark for each line."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.2), layout="constrained")
+    line = "all 48 lines; hollow: HumanEval, which has the fewest tokens"
+    with plots.panel("A high $R^2$ does not make a line exact", line, 4.2) as axes:
         axes.axhline(1, color=OTHER, linewidth=1)
         for row in lines.itertuples():
             ink = plots.ink_of(row.family)
@@ -162,26 +143,20 @@ def scatter(lines: pd.DataFrame, A: int, B: int, figures_dir: str) -> None:
             axes.plot(row.R2, row.ratio, ink.marker, **look, ms=8 if is_named else 5)
         axes.set(yscale="log", xlim=(0.943, 1.0), xlabel="$R^2$ of the line")
         axes.set_ylabel("typical distance, sampling errors")
-        axes.set_yticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
-        axes.minorticks_off()
+        plots.ticks(axes.yaxis, [0.3, 1, 3, 10])
         axes.text(0.944, 0.95, "an exact law, moved by chance alone", color=OTHER, va="top")
         for letter, row in (("A: GPT-2, HumanEval", A), ("B: Pythia, AusLegal", B)):
             mark = (lines["R2"][row], lines["ratio"][row])
             place = (-5, 12) if row == A else (-9, 0)
             side = "left" if row == A else "right"
             axes.annotate(letter, mark, place, textcoords="offset points", va="center", ha=side)
-        line = "all 48 lines; hollow: HumanEval, which has the fewest tokens"
-        headed(axes, "A high $R^2$ does not make a line exact", line)
     saved = lines[[*LINE, "n", "R2", "scatter", "chance", "ratio"]]
-    plots.save(figure, saved, figures_dir, "figure_4_scatter")
+    plots.save(axes, saved, figures_dir, "figure_4_scatter")
 
 
 def all_exponents(lines: pd.DataFrame, points: pd.DataFrame, figures_dir: str) -> None:
     """The exponents of all 48 lines against k, by text; saves the points of Figure 4."""
-    with plots.style():
-        figure, panels = plt.subplots(
-            1, 4, figsize=(plots.WIDTH, 3), sharey=True, layout="constrained"
-        )
+    with plots.panels(3, plots.WIDTH, ncols=4, sharey=True) as (figure, panels):
         for axes, corpus in zip(panels, paper.PLOTTED_CORPORA, strict=True):
             _steeper(axes, lines[lines["corpus"] == corpus])
             axes.set_title(corpus)
@@ -196,8 +171,7 @@ def _steeper(axes: Axes, lines: pd.DataFrame) -> None:
         ink = plots.ink_of(str(family))
         axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
     axes.set(xscale="log", xlabel="$k$")
-    axes.set_xticks([10, 50, 100], ["10", "50", "100"])
-    axes.minorticks_off()
+    plots.ticks(axes.xaxis, [10, 50, 100])
 
 
 def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.DataFrame:
@@ -205,36 +179,23 @@ def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.Dat
 
     Draws all points, and says which have no line.
     """
-    of_models = []
-    for summary in study.summaries:
-        manifest = summary.manifest
-        of_models.append((manifest.corpus, manifest.model, summary.tokens))
-    tokens = pd.DataFrame(of_models, columns=["corpus", "model", "tokens"])
-    every, with_line = [], []
+    drawn, with_line = [], []
     for k in ks:
-        without, reason = [], ""
-        for corpus in study.corpora:
-            for family in study.families:
-                # k = 1 is notebook 03's.
-                if k == 1 or not models_of(study.summaries, corpus, family):
-                    continue
-                curve = rbp_curve(study.summaries, k, corpus, family)
-                every.append(plots.curve_points("measured", [curve]).assign(k=k))
-                try:
-                    fit_power_law(curve.S, curve.loss, labels=curve.models)
-                    with_line.append(every[-1])
-                except InputError as error:
-                    without.append(f"{plots.name_of(family)} on {plots.short(corpus)}")
-                    reason = reason or str(error)
-        if without:
-            print(f"No line at k = {k} for {', '.join(without)}. The first: {reason}.")
-    if not every:
+        if k == 1:  # notebook 03's
+            continue
+        curves, missing = measured_curves(study.summaries, study.corpora, study.families, k)
+        for line in missing:
+            print(line)
+        with_line.append(plots.curve_points("measured", curves.values()).assign(k=k))
+        each = [rbp_curve([one], k) for one in study.shown()]
+        drawn.append(plots.curve_points("measured", each).assign(k=k))
+    if not drawn or drawn[0].empty:
         print("Nothing was measured at a k above 1.")
         return pd.DataFrame(columns=[*COLUMNS, "tokens"])
-    drawn = pd.concat(every, ignore_index=True)
-    panel = "$k$ = " + drawn["k"].astype(str) + ": " + drawn["corpus"].map(plots.short)
-    figure = plots.law_grid(drawn.assign(panel=panel), panel="panel", size=(3.0, 2.1))
-    plots.save(figure, drawn[COLUMNS], figures_dir, "figure_4_measured")
-    if not with_line:
-        return drawn[:0].assign(tokens=0)
+    points = pd.concat(drawn, ignore_index=True)
+    panel = "$k$ = " + points["k"].astype(str) + ": " + points["corpus"].map(plots.short)
+    figure = plots.law_grid(points.assign(panel=panel), panel="panel", size=(3.0, 2.1))
+    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_measured")
+    names = [(one.manifest.corpus, one.manifest.model, one.tokens) for one in study.summaries]
+    tokens = pd.DataFrame(names, columns=["corpus", "model", "tokens"])
     return pd.concat(with_line, ignore_index=True).merge(tokens, on=["corpus", "model"])

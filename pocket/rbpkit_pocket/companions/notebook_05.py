@@ -5,14 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import models_of
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
@@ -41,8 +39,8 @@ PUZZLE_COLUMNS = ["corpus", "family", "model", "k", "S", "tokens"]
 def queue(figures_dir: str) -> None:
     """The idea: a token is missed if its rank is above k."""
     vocabulary, k, rank = 50_257, 20_000, 33_000
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 2.1), layout="constrained")
+    line = "all tokens that GPT-2 knows, the most probable first"
+    with plots.panel("A token is missed if its rank is above $k$", line, 2.1) as axes:
         axes.axvspan(0, k, 0.25, 0.5, color=OTHER)
         axes.axvspan(k, vocabulary, 0.25, 0.5, color=CONTEXT)
         axes.text(k / 2, 0.62, "found", ha="center")
@@ -55,16 +53,15 @@ def queue(figures_dir: str) -> None:
         axes.text(vocabulary, 0.9, f"rank {vocabulary:,}", ha="right", va="bottom")
         axes.set(xlim=(0, vocabulary), ylim=(0, 1.1))
         axes.set_axis_off()
-        line = "all tokens that GPT-2 knows, the most probable first"
-        headed(axes, "A token is missed if its rank is above $k$", line)
     points = pd.DataFrame({"rank": [1, k, rank, vocabulary]})
-    plots.save(figure, points, figures_dir, "figure_5_queue")
+    plots.save(axes, points, figures_dir, "figure_5_queue")
 
 
 def figure_5(wiki: pd.DataFrame, figures_dir: str) -> None:
     """The loss of each model on Wikipedia at one k, with its interval."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    k = wiki["k"].iloc[0]
+    below = rf"Wikipedia, $k$ = {k:,}; loss, $-\log\,\mathrm{{RBP}}_k$, with 95% intervals"
+    with plots.panel("Larger GPT-2 models miss more", below, 4.0) as axes:
         ends = []
         for family, line in wiki.groupby("family", sort=False):
             ink, name = plots.ink_of(family), plots.name_of(family)
@@ -80,12 +77,9 @@ def figure_5(wiki: pd.DataFrame, figures_dir: str) -> None:
                 for S, high, missed in others:
                     axes.annotate(f"{missed}", (S, high), (-6, 2), ha="right", **at)
         axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
-        k = wiki["k"].iloc[0]
-        line = rf"Wikipedia, $k$ = {k:,}; loss, $-\log\,\mathrm{{RBP}}_k$, with 95% intervals"
-        headed(axes, "Larger GPT-2 models miss more", line)
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
-    plots.save(figure, wiki[COLUMNS], figures_dir, "figure_5")
+    plots.save(axes, wiki[COLUMNS], figures_dir, "figure_5")
 
 
 def chance(lines: pd.DataFrame, figures_dir: str, name: str) -> None:
@@ -94,9 +88,10 @@ def chance(lines: pd.DataFrame, figures_dir: str, name: str) -> None:
         print("No family was measured at three sizes that miss a token: there is no line to draw.")
         return
     groups = [(kind, lines[lines["kind"] == kind]) for kind in KINDS]
-    size = (NARROW, 1.6 + 0.25 * len(lines))
-    with plots.style():
-        figure, axes = plt.subplots(figsize=size, layout="constrained")
+    # Short lines: what is wider than the panel would make the panel narrower.
+    title = f"Chance is enough\nfor {len(groups[0][1])} of {len(lines)} lines"
+    below = "text and $k$; grey: 95% of draws\nby chance alone"
+    with plots.panel(title, below, 1.6 + 0.25 * len(lines)) as axes:
         height, labels = 0.0, {}
         for kind, part in groups:
             if part.empty:
@@ -112,11 +107,8 @@ def chance(lines: pd.DataFrame, figures_dir: str, name: str) -> None:
             height += 1.3
         axes.set_yticks(list(labels), list(labels.values()))
         axes.set(ylim=(height, -0.8), xlim=(-0.03, 1.03), xlabel="$R^2$ of the line")
-        # Short lines: what is wider than the panel would make the panel narrower.
-        title = f"Chance is enough\nfor {len(groups[0][1])} of {len(lines)} lines"
-        headed(axes, title, "text and $k$; grey: 95% of draws\nby chance alone")
     saved = lines.rename(columns={"low": "chance low", "high": "chance high"})
-    plots.save(figure, saved, figures_dir, name)
+    plots.save(axes, saved, figures_dir, name)
 
 
 def line_up(
@@ -127,9 +119,7 @@ def line_up(
     lawful, flat (4, models): the simulated misses of the models of pythia and of gpt2
     """
     saved = []
-    with plots.style():
-        look: dict[str, Any] = {"sharey": "row", "sharex": True, "layout": "constrained"}
-        figure, panels = plt.subplots(2, 5, figsize=(NARROW, 3.6), **look)
+    with plots.panels(3.6, nrows=2, ncols=5, sharey="row", sharex=True) as (figure, panels):
         for row, line, drawn, place in ((0, pythia, lawful, 1), (1, gpt2, flat, 3)):
             family = line["family"].iloc[0]
             ink = plots.ink_of(family)

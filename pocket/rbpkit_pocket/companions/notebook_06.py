@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,9 +12,7 @@ from matplotlib.axes import Axes
 from rbpkit import paper, plots
 from rbpkit.fit import Array, fit_curves
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, headed
 from rbpkit.stats.curves import measured_curves
-from rbpkit.summary import Summary
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_06 import claims as claims
@@ -66,18 +63,16 @@ def exponents(figure_6: pd.DataFrame, figures_dir: str) -> None:
     points = _points(figure_6)
     is_of_CE = (points["quantity"] == "ce_slope") & (points["corpus"] == "Wiki")
     of_CE = -points[is_of_CE]["value"].iloc[0]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    line = r"exponent of ten Pythias; $\times$: $R^2$ of the line below 0.9"
+    with plots.panel("The exponent grows with $k$", line, 4.0) as axes:
         ends = _curves(axes, points[~(points["k"] > 10_000).fillna(False)], "Wiki")
         axes.axhline(of_CE, color=INK, linestyle="--", linewidth=1)
         axes.text(700, of_CE - 0.005, "cross-entropy on Wiki", va="top")
         axes.set_ylabel(r"$\alpha_k$")
         axes.set_xticks([1, 10, 100, 1_000, 10_000], ["1", "10", "100", "1,000", "10,000"])
         axes.set_ylim(0, 0.38)
-        line = r"exponent of ten Pythias; $\times$: $R^2$ of the line below 0.9"
-        headed(axes, "The exponent grows with $k$", line)
         plots.label_ends(axes, ends)
-    plots.save(figure, points, figures_dir, "figure_6")
+    plots.save(axes, points, figures_dir, "figure_6")
 
 
 def hillside(
@@ -87,8 +82,8 @@ def hillside(
 
     log_loss: a row for each k. saved: a row for each step in k, with the fewer guesses.
     """
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.4), layout="constrained")
+    line = "100 times the size; on a grey line the share right is constant"
+    with plots.panel("It saves most guesses at $k$ = 10 to 500", line, 4.4) as axes:
         S, fewer = np.exp(log_S), saved["fewer"].to_numpy()
         levels = np.log(0.5 ** np.arange(12.0, -1, -1))  # each contour halves the loss
         look: dict[str, Any] = {"colors": CONTEXT, "linewidths": 1, "linestyles": "solid"}
@@ -113,18 +108,16 @@ def hillside(
             success = np.exp(-np.exp(level))
             name = f"{success:.2%}" if success > 0.999 else f"{success:.1%}"
             ends.append((S[-1], np.exp(height), name, OTHER))
-        line = "100 times the size; on a grey line the share right is constant"
-        headed(axes, "It saves most guesses at $k$ = 10 to 500", line)
         plots.label_ends(axes, ends)
-    plots.save(figure, saved, figures_dir, "figure_6_map")
+    plots.save(axes, saved, figures_dir, "figure_6_map")
 
 
 def straightness(figure_6: pd.DataFrame, figures_dir: str) -> None:
     """Figure 6a: the R2 of Pythia's lines against k."""
     points = _points(figure_6)
     points = points[points["quantity"] == "R2"]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
+    title = "Straight up to $k$ of some thousands"
+    with plots.panel(title, "$R^2$ of the lines of ten Pythias", 3.4) as axes:
         axes.axhline(0.9, color=CONTEXT, linewidth=3)
         ends = []
         for corpus, curve in points.groupby("corpus", sort=False):
@@ -133,9 +126,8 @@ def straightness(figure_6: pd.DataFrame, figures_dir: str) -> None:
             ends.append((curve["k"].iloc[-1], curve["value"].iloc[-1], corpus, ink))
         axes.set(xscale="log", xlabel="$k$", ylabel="$R^2$")
         axes.text(1, 0.89, "0.9", va="top")
-        headed(axes, "Straight up to $k$ of some thousands", "$R^2$ of the lines of ten Pythias")
         plots.label_ends(axes, ends)
-    plots.save(figure, points, figures_dir, "figure_6a")
+    plots.save(axes, points, figures_dir, "figure_6a")
 
 
 def fits_by_k(study: Study) -> pd.DataFrame:
@@ -147,15 +139,10 @@ def fits_by_k(study: Study) -> pd.DataFrame:
     ks = [int(k) for k in paper.fit_by_k()["k"].dropna().unique()]
     tables = []
     for k in (None, *ks):
-
-        def value(summary: Summary, k: int | None = k) -> float:
-            return summary.ce() if k is None else float(summary.rbp(k))
-
-        name = "CE" if k is None else f"RBP_{k}"
-        found = measured_curves(study.summaries, study.corpora, study.families, value, name)
+        curves, missing = measured_curves(study.summaries, study.corpora, study.families, k)
         if k is None:
-            print("\n".join(found.missing) or "All that was asked for was measured.")
-        table = fit_curves(found.curves.values()).table
+            print("\n".join(missing) or "All that was asked for was measured.")
+        table = fit_curves(curves.values()).table
         tables.append(table.assign(k=pd.array([k] * len(table), dtype="Int64")))
     fits = pd.concat(tables, ignore_index=True)
     share = fits["k"].astype(float) / fits["family"].map(V).astype(float)
@@ -175,16 +162,15 @@ def measured_exponents(fits: pd.DataFrame, study: Study, figures_dir: str) -> No
     points = pd.concat([R2, exponents]).assign(source="measured")
     within = points[~(points["of_V"] > LAST_OF_V)]
     rows = -(-len(families) // 2)
-    with plots.style():
-        figure, grid = plt.subplots(
-            rows,
-            min(2, len(families)),
-            figsize=(plots.WIDTH, 2.7 * rows),
-            sharex=True,
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )
+    with plots.panels(
+        2.7 * rows,
+        plots.WIDTH,
+        nrows=rows,
+        ncols=min(2, len(families)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    ) as (figure, grid):
         ends = []
         for axes, family in zip(grid.flat, families, strict=False):
             ends.append(_curves(axes, within[within["family"] == family], ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +14,6 @@ from rbpkit import plots
 from rbpkit.fit import Array
 from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
-from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_07 import claims as claims
 from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
@@ -54,8 +52,8 @@ def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: st
     """The tokens of `begin` as a row of boxes, and two windows: one without and one with a miss."""
     hit = (begin.R <= k).to_numpy()
     spelt = [model.tokenizer.decode([token]) for token in begin.target]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 2.5), layout="constrained")
+    line = f"the first {len(hit)} tokens; black: {hit.sum()} hits, at $k$ = {k}"
+    with plots.panel("One miss spoils a window", line, 2.5) as axes:
         for place, (token, is_hit) in enumerate(zip(spelt, hit, strict=True)):
             face = INK if is_hit else "white"
             axes.add_patch(plt.Rectangle((place, 1), 0.9, 1, facecolor=face, edgecolor=INK))
@@ -68,11 +66,9 @@ def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: st
         _bracket(axes, int(of_five.argmax()), 5, 0.8, "5 in a row: yes")
         _bracket(axes, no, 10, -0.2, "10 in a row: no")
         axes.set(xlim=(-0.2, len(hit)), ylim=(-0.6, 4.3))
-        line = f"the first {len(hit)} tokens; black: {hit.sum()} hits, at $k$ = {k}"
-        headed(axes, "One miss spoils a window", line)
         axes.set_axis_off()
     row = begin[["position", "R"]].assign(token=spelt, hit=hit)
-    plots.save(figure, row, figures_dir, "figure_7_row")
+    plots.save(axes, row, figures_dir, "figure_7_row")
 
 
 def _bracket(axes: Axes, start: int, length: int, height: float, text: str) -> None:
@@ -87,8 +83,9 @@ def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_
     shown = points[points.N.isin(LENGTHS)]
     places = ((15, 0.6), (1.5e9, 0.36), (2e14, 0.36))
     S = np.geomspace(10, 1e20, 500)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    line = "share of windows without a miss; dashed: Eq. 8"
+    title = "A longer task slides the curve,\nbut does not make it steeper"
+    with plots.panel(title, line, 3.8) as axes:
         axes.axvspan(points.S.min(), points.S.max(), color=CONTEXT, linewidth=0, alpha=0.6)
         axes.text(np.sqrt(points.S.min() * points.S.max()), 1.06, "the models", ha="center")
         half = []
@@ -105,17 +102,15 @@ def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_
         axes.set(xscale="log", xlim=(10, 1e20), xlabel=plots.SIZE)
         axes.set(ylabel="$p_{N,100}$", ylim=(0, 1.15))
         axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
-        line = "share of windows without a miss; dashed: Eq. 8"
-        headed(axes, "A longer task slides the curve,\nbut does not make it steeper", line)
-    plots.save(figure, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
+    plots.save(axes, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
 
 
 def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
     """The step's decades of S against N up to 20; `spanned`: decades that the models span."""
     width = series.pivot(index="k", columns="N", values="decades")
     shown_k = [1, 100, 500, 2_500, 10_000]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    below = "how far $S$ grows while success goes from 10 to 90%"
+    with plots.panel("Longer tasks do not sharpen the step", below, 3.8) as axes:
         axes.axhspan(0, spanned, color=CONTEXT, zorder=0)
         axes.text(1, 0.7, "grey: what the models span")
         ends = []
@@ -125,12 +120,9 @@ def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
             ends.append((line.index[-1], line.iloc[-1], f"$k$ = {k:,}", grey))
         axes.set(xscale="log", xlabel="$N$, tokens in a row", ylabel="decades of $S$")
         axes.set(ylim=(0, 20), yticks=[0, 5, 10, 15, 20])
-        axes.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
-        axes.minorticks_off()
-        line = "how far $S$ grows while success goes from 10 to 90%"
-        headed(axes, "Longer tasks do not sharpen the step", line)
+        plots.ticks(axes.xaxis, [1, 2, 5, 10, 20])
         plots.label_ends(axes, ends)
-    plots.save(figure, series, figures_dir, "figure_7_widths")
+    plots.save(axes, series, figures_dir, "figure_7_widths")
 
 
 def shares(published: pd.DataFrame, measured: pd.DataFrame, figures_dir: str) -> None:
@@ -145,9 +137,7 @@ def shares(published: pd.DataFrame, measured: pd.DataFrame, figures_dir: str) ->
         panels[name] = own[own.k == own.k.max()]
     lengths = sorted(set(published.N) | set(measured.N))
     greys = dict(zip(lengths, ordered_greys(len(lengths)), strict=True))
-    look: dict[str, Any] = {"sharey": True, "squeeze": False, "layout": "constrained"}
-    with plots.style():
-        figure, row = plt.subplots(1, len(panels), figsize=(NARROW, 3.6), **look)
+    with plots.panels(3.6, ncols=len(panels), sharey=True, squeeze=False) as (figure, row):
         for axes, (name, part) in zip(row[0], panels.items(), strict=True):
             ends = []
             for N, points in part.groupby("N"):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,7 +12,7 @@ from scipy.stats import norm
 from rbpkit import paper, plots
 from rbpkit.fit import Array, fit_power_law
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import headed
 from rbpkit.summary import Summary
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_08 import claims as claims
@@ -23,7 +21,6 @@ from rbpkit_pocket.companions.exercises import checker, sealed
 check = checker({1: sealed("74fd51f1", digits=2), 2: sealed("22fa3ce4", digits=2)})
 
 PYTHIA = plots.ink_of("Pythia")
-ABOVE: dict[str, Any] = {"sharex": True, "layout": "constrained"}  # two panels
 # A column of losses, its name in the figure, and its line
 LOSSES = (
     ("CE", "CE", "--"),
@@ -42,8 +39,8 @@ def bell(mu: float, sigma: float, shares: Iterable[float], figures_dir: str) -> 
     x = np.linspace(np.log(1e-13), np.log(1e5), 2000)
     height = norm.pdf(x, mu, sigma)
     real = x > np.log(1.5)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
+    line = "the lognormal of Pythia-12B; hatched: there are no such ranks"
+    with plots.panel("Only a sliver of the curve\nlies at ranks of 2 and more", line, 3.4) as axes:
         axes.fill_between(np.exp(x), height, color=CONTEXT, linewidth=0)
         axes.fill_between(np.exp(x[real]), height[real], color=INK, linewidth=0)
         axes.plot(np.exp(x), height, color=INK, linewidth=1.2)
@@ -57,11 +54,9 @@ def bell(mu: float, sigma: float, shares: Iterable[float], figures_dir: str) -> 
         axes.set_xticks([1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3])
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
-        line = "the lognormal of Pythia-12B; hatched: there are no such ranks"
-        headed(axes, "Only a sliver of the curve\nlies at ranks of 2 and more", line)
     parts = pd.DataFrame({"part": ["below every rank", "rank 1", "ranks of 2 and more"]})
     parts["share"] = [below, at_1, fitted]
-    plots.save(figure, parts, figures_dir, "figure_8_sliver")
+    plots.save(axes, parts, figures_dir, "figure_8_sliver")
 
 
 def laws(table: pd.DataFrame, fits: pd.DataFrame, figures_dir: str) -> None:
@@ -69,8 +64,8 @@ def laws(table: pd.DataFrame, fits: pd.DataFrame, figures_dir: str) -> None:
 
     table: the paper's models, as `published_laws` gives them; fits: the measured ones, only saved.
     """
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    line = r"ten Pythias on Wiki; numbers: $\alpha$"
+    with plots.panel("By the curve both losses are too high", line, 3.8) as axes:
         ends = []
         for column, name, dashes in LOSSES:
             is_simulated = column.startswith("simulated")
@@ -83,14 +78,12 @@ def laws(table: pd.DataFrame, fits: pd.DataFrame, figures_dir: str) -> None:
         axes.set(xscale="log", yscale="log", ylim=(0.45, 6.5), ylabel="nats")
         axes.set(xlabel=plots.SIZE)
         plots.log_ticks(axes)
-        line = r"ten Pythias on Wiki; numbers: $\alpha$"
-        headed(axes, "By the curve both losses are too high", line)
         plots.label_ends(axes, ends)
     saved = table.assign(source="published", corpus="Wiki", family="Pythia")
     if len(fits):
         saved = pd.concat([saved, fits.assign(source="measured")])
     columns = ["source", "corpus", "family", *table.columns]
-    plots.save(figure, saved[columns].astype({"S": "Int64"}), figures_dir, "figure_8b")
+    plots.save(axes, saved[columns].astype({"S": "Int64"}), figures_dir, "figure_8b")
 
 
 def with_rank_1(model: str, RBP_1: float) -> pd.DataFrame:
@@ -124,8 +117,7 @@ def _bars(axes: Axes, bins: pd.DataFrame) -> None:
 
 def idea(bins: pd.DataFrame, RBP: pd.Series, figures_dir: str) -> None:
     """A histogram of ranks, and its running sum; RBP: some RBP_k by k."""
-    with plots.style():
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=(NARROW, 4.6), **ABOVE)
+    with plots.panels(4.6, nrows=2, sharex=True) as (figure, (top, bottom)):
         _bars(top, bins)
         headed(
             top, "Add up ranks to get RBP", "the area is the share of tokens: Pythia-12B on Wiki"
@@ -146,8 +138,7 @@ def idea(bins: pd.DataFrame, RBP: pd.Series, figures_dir: str) -> None:
 
 def curve_and_bars(published: dict[str, pd.DataFrame], figures_dir: str) -> None:
     """Figure 8c with rank 1, of the smallest and the largest model; bins with `fitted`."""
-    with plots.style():
-        figure, panels = plt.subplots(2, 1, figsize=(NARROW, 4.8), sharey=True, **ABOVE)
+    with plots.panels(4.8, nrows=2, sharex=True, sharey=True) as (figure, panels):
         for axes, name in zip(panels, ("14m", "12b"), strict=True):
             bins = published[f"pythia-{name}"]
             _bars(axes, bins)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
@@ -13,7 +11,6 @@ from IPython.display import HTML
 from rbpkit import paper, plots
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, INK
-from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.exercises import checker, sealed
@@ -52,8 +49,8 @@ def growth(alpha: pd.DataFrame, corpus: str, ratio: float, figures_dir: str) -> 
     of_k = alpha.loc[corpus].drop("CE")
     relative = of_k / of_k.loc["1"]
     relative = relative.set_axis(relative.index.astype(int)).sort_index()
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    line = f"exponents on {corpus}, divided by that at $k$ = 1"
+    with plots.panel("Four families grow alike to $k$ = 100", line, 3.6) as axes:
         ends = []
         for family in paper.FAMILIES:
             ink = plots.ink_of(family)
@@ -64,18 +61,14 @@ def growth(alpha: pd.DataFrame, corpus: str, ratio: float, figures_dir: str) -> 
         axes.set_xticks([1, 10, 100, 1000, 10000], ["1", "10", "100", "1,000", "10,000"])
         arrow = {"arrowstyle": "->", "color": INK, "shrinkB": 5}
         axes.annotate("the blank cell", (10, ratio), (13, 1.2), arrowprops=arrow)
-        line = f"exponents on {corpus}, divided by that at $k$ = 1"
-        headed(axes, "Four families grow alike to $k$ = 100", line)
         plots.label_ends(axes, ends)
     long = alpha.stack().rename("alpha").rename_axis(CELL).reset_index()
-    plots.save(figure, long, figures_dir, "table_1_exponents")
+    plots.save(axes, long, figures_dir, "table_1_exponents")
 
 
 def lines(opened: Mapping[str, Curve], figures_dir: str) -> None:
     """The line of each family's cell, and all slopes in its 95% interval."""
-    look: dict[str, Any] = {"sharex": True, "sharey": True, "layout": "constrained"}
-    with plots.style():
-        figure, panels = plt.subplots(1, len(opened), figsize=(NARROW, 3.6), **look)
+    with plots.panels(3.6, ncols=len(opened), sharex=True, sharey=True) as (figure, panels):
         for axes, (family, curve) in zip(panels, opened.items(), strict=True):
             line = fit_power_law(curve.S, curve.loss)
             centre = np.exp(line.mean_log_S)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.patheffects import withStroke
@@ -13,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, headed
+from rbpkit.plots import NARROW
 from rbpkit.summary import Summary
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
@@ -30,8 +29,8 @@ HALO = [withStroke(linewidth=2.5, foreground="white")]
 
 def stairs(steps: pd.Series, goal: float, figures_dir: str) -> None:
     """RBP_k of the small model by k, and RBP_1 of the large one."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.5), layout="constrained")
+    title = "Ten guesses of a small model are worth\none of a model 9,500 times as large"
+    with plots.panel(title, "share of Wikipedia's tokens that are right", 3.5) as axes:
         axes.bar(steps.index, steps, width=0.8, color=CONTEXT)
         for k, share in steps.items():
             axes.text(k, share - 0.02, f"{share:.0%}", ha="center", va="top")
@@ -41,17 +40,14 @@ def stairs(steps: pd.Series, goal: float, figures_dir: str) -> None:
         axes.set_xticks(steps.index)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
-        title = "Ten guesses of a small model are worth\none of a model 9,500 times as large"
-        headed(axes, title, "share of Wikipedia's tokens that are right")
     points = steps.rename("rbp").reset_index().assign(model="pythia-14m", goal=goal)
-    plots.save(figure, points, figures_dir, "figure_9_stairs")
+    plots.save(axes, points, figures_dir, "figure_9_stairs")
 
 
 def fan(pythia: pd.DataFrame, lines: pd.DataFrame, goal: float, figures_dir: str) -> None:
     """Figure 9 for four Pythias on Wiki, and an arrow between equal losses, -log `goal`."""
     of_model = lines[lines["corpus"] == "Wiki"].set_index("model")
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    with plots.panel("A larger model has a steeper line", "four Pythias on Wikipedia", 3.8) as axes:
         axes.set(xscale="log", yscale="log", xlabel="guesses $k$")
         axes.set(ylabel=r"$-\log\,\mathrm{RBP}_k$, nats")
         ends = []
@@ -70,17 +66,17 @@ def fan(pythia: pd.DataFrame, lines: pd.DataFrame, goal: float, figures_dir: str
         axes.text(11.5, level, "equal loss", va="center", path_effects=HALO)
         axes.set_xticks([1, 10, 100], ["1", "10", "100"])
         plots.log_ticks(axes)
-        headed(axes, "A larger model has a steeper line", "four Pythias on Wikipedia")
         plots.label_ends(axes, ends)
     columns = [*MODEL, "k", "rbp", "loss"]
-    plots.save(figure, pythia[columns], figures_dir, "figure_9")
+    plots.save(axes, pythia[columns], figures_dir, "figure_9")
 
 
 def worth(rates: pd.DataFrame, median: pd.Series, saved: pd.DataFrame, figures_dir: str) -> None:
     """What doubling k is worth, a line for each family and text; median: Pythia's."""
     ks = [int(name.split()[-1]) for name in median.index]  # "at k = 10"
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    title = "To a Pythia, a second guess is worth\n20 to 50 times the size"
+    line = "thick: median; grey: other families, mostly beyond their data"
+    with plots.panel(title, line, 3.6) as axes:
         for (_, family), row in rates[median.index].iterrows():
             is_pythia = family == "Pythia"
             colour, line = (PYTHIA.colour, ".-") if is_pythia else (CONTEXT, "-")
@@ -97,9 +93,7 @@ def worth(rates: pd.DataFrame, median: pd.Series, saved: pd.DataFrame, figures_d
         axes.set_xticks(ks, [f"{k} to {2 * k}" for k in ks])
         axes.minorticks_off()
         axes.set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
-        title = "To a Pythia, a second guess is worth\n20 to 50 times the size"
-        headed(axes, title, "thick: median; grey: other families, mostly beyond their data")
-    plots.save(figure, saved, figures_dir, "figure_9_worth")
+    plots.save(axes, saved, figures_dir, "figure_9_worth")
 
 
 def with_lines(study: Study) -> list[Summary]:
@@ -138,8 +132,8 @@ def far_points(counted: pd.DataFrame, models: Sequence[Summary], ours: str) -> p
 
 def beyond(far: pd.DataFrame, ours: str, figures_dir: str) -> None:
     """Counted loss over that of the line, against k: medians over models (`ratio`)."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    title = "Beyond $k$ = 100 the line fails"
+    with plots.panel(title, "loss counted, divided by that on the line", 3.6) as axes:
         axes.axvspan(1, 100, color=CONTEXT, linewidth=0, alpha=0.5)
         axes.axhline(1, color=INK, linewidth=1.2)
         for (source, _), part in far.groupby(["source", "corpus"], sort=False):
@@ -157,8 +151,7 @@ def beyond(far: pd.DataFrame, ours: str, figures_dir: str) -> None:
         axes.set(xscale="log", xlim=(0.9, 1.2e5), ylim=(0, 1.2), xlabel="$k$")
         axes.set_ylabel("counted / on the line")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        headed(axes, "Beyond $k$ = 100 the line fails", "loss counted, divided by that on the line")
-    plots.save(figure, far, figures_dir, "figure_9_beyond")
+    plots.save(axes, far, figures_dir, "figure_9_beyond")
 
 
 def slopes(lines: pd.DataFrame, measured: pd.DataFrame, ours: str, figures_dir: str) -> None:

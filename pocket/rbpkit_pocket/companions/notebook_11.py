@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 from matplotlib.axes import Axes
@@ -11,8 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 from rbpkit import paper, plots
 from rbpkit.fit import Array
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
-from rbpkit.plots import NARROW, headed
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims import Claim, claims_table
 from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("bd4fd00c", digits=2), 2: sealed("d2cbad71", digits=2)})
@@ -45,10 +43,7 @@ ARROWS = [
 
 def stairs(terms: pd.DataFrame, figures_dir: str) -> None:
     """The four terms of the smallest and the largest model, each on the ones before it."""
-    with plots.style():
-        figure, panels = plt.subplots(
-            1, 2, figsize=(NARROW, 4.2), sharey=True, layout="constrained"
-        )
+    with plots.panels(4.2, ncols=2, sharey=True) as (figure, panels):
         for axes, model in zip(panels, ("pythia-14m", "pythia-12b"), strict=True):
             _stairs(axes, terms.loc[model, terms.columns[:4]].to_numpy())
             name = model.removeprefix("pythia-").upper()
@@ -82,8 +77,8 @@ def _stairs(axes: Axes, values: Array) -> None:
 
 def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
     """What CE is made of, for the ten Pythias; share: of the fraction in CE."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    title = "The “negligible” fraction is most of CE"
+    with plots.panel(title, "ten Pythias, by the closed form", 3.6) as axes:
         axes.fill_between(path["S"], path["-log p_1"], color=GREYS[0], linewidth=0)
         axes.fill_between(path["S"], path["-log p_1"], path["CE"], color=CONTEXT, linewidth=0)
         axes.plot(path["S"], path["-log p_1"], "o-", color=INK, markersize=4)
@@ -96,7 +91,6 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
         look = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (1.6e10, bottom), (1.6e10, top), arrowprops=look, annotation_clip=False)
         axes.text(2e10, 2, f"{share.iloc[-1]:.0%} of CE", va="center")
-        headed(axes, "The “negligible” fraction is most of CE", "ten Pythias, by the closed form")
     simulated = paper.ce_and_rbp1().query("kind == 'simulated'")
     closed = path.melt(["S", "b"], list(path)[3:], "quantity", "value")
     parts = [
@@ -105,17 +99,15 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
     ]
     drawn = pd.concat(parts).astype({"S": "Int64"})
     columns = ["source", "model", "S", "b", "quantity", "value"]
-    plots.save(figure, drawn[columns], figures_dir, "figure_C2")
+    plots.save(axes, drawn[columns], figures_dir, "figure_C2")
 
 
 def steps(figures_dir: str) -> None:
     """The idea: what follows from what in Appendix C, with a cross on what does not."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.8), layout="constrained")
+    line = "what follows from what in Appendix C; a cross: it does not"
+    with plots.panel("Each step but the last two is right", line, 4.8) as axes:
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1))
         axes.set_axis_off()
-        line = "what follows from what in Appendix C; a cross: it does not"
-        headed(axes, "Each step but the last two is right", line)
         for name, (x, y, words, source) in BOXES.items():
             frame = FancyBboxPatch(
                 (x - 0.23, y - 0.06),
@@ -138,13 +130,13 @@ def steps(figures_dir: str) -> None:
                 middle = ((x0 + x1) / 2, (y0 + y1) / 2)
                 axes.plot(*middle, "x", color=INK, markersize=14, markeredgewidth=3)
     arrows = pd.DataFrame(ARROWS, columns=["from", "to"])
-    plots.save(figure, arrows, figures_dir, "figure_C_map")
+    plots.save(axes, arrows, figures_dir, "figure_C_map")
 
 
 def limit(zipf: pd.DataFrame, path: pd.DataFrame, figures_dir: str) -> None:
     """The fraction and -log p_1 of Zipf's law against b; the band holds the Pythias with mu < 0."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    title = "In the limit, too, the fraction\nis above $-\\log p_1$"
+    with plots.panel(title, "Zipf's law; grey: the range of eight Pythias", 3.6) as axes:
         positive = path["b"][path["b"] > 0]
         axes.axvspan(positive.min(), positive.max(), color=CONTEXT, linewidth=0)
         ends = []
@@ -154,37 +146,40 @@ def limit(zipf: pd.DataFrame, path: pd.DataFrame, figures_dir: str) -> None:
             ends.append((zipf["b"].iloc[-1], zipf[name].iloc[-1], label, INK))
         axes.set(xscale="log", ylim=(-1, 16), xlabel=r"$b = -\mu/\sigma^2$", ylabel="nats")
         axes.set_yticks([0, 5, 10, 15])
-        axes.set_xticks([0.1, 0.2, 0.5, 1, 2, 4], ["0.1", "0.2", "0.5", "1", "2", "4"])
-        axes.minorticks_off()
-        title = "In the limit, too, the fraction\nis above $-\\log p_1$"
-        headed(axes, title, "Zipf's law; grey: the range of eight Pythias")
+        plots.ticks(axes.xaxis, [0.1, 0.2, 0.5, 1, 2, 4])
         plots.label_ends(axes, ends)
-    plots.save(figure, zipf, figures_dir, "figure_C2_limit")
+    plots.save(axes, zipf, figures_dir, "figure_C2_limit")
+
+
+DOMINANT = Claim(
+    words="as |µ| increases, log(c) becomes the dominant part of CE",
+    where="Appendix C (arXiv), D (draft)",
+    test="log c next to CE; what the other terms of Eq. 16 do",
+)
+NEGLIGIBLE = Claim(
+    words="asymptotically negligible compared to log(c)",
+    where="Appendix C, Eq. 26",
+    test="fraction over |log c|; fraction over -log p_1, which the conclusion needs",
+)
 
 
 def claims(path: pd.DataFrame, least: float, figures_dir: str) -> Markdown:
     """The claims of Appendix C. least: fraction over -log p_1, in the limit."""
     last = path.iloc[-1]
     shares = path["fraction"] / path["log c"].abs()
-    rows: list[dict[str, object]] = [
-        {
-            "claim": "as |µ| increases, log(c) becomes the dominant part of CE",
-            "where": "Appendix C (arXiv), D (draft)",
-            "test": "log c next to CE; what the other terms of Eq. 16 do",
-            "published": f"in neither CE nor -log p_1: at 12B log c {last['log c']:.2f},"
+    results = {
+        DOMINANT: (
+            f"in neither CE nor -log p_1: at 12B log c {last['log c']:.2f},"
             f" mu^2 / 2 sigma^2 {last['mu^2 / 2 sigma^2']:.2f}, CE {last['CE']:.2f};"
             " the first two largely offset each other",
-            "measured": "mathematics",
-            "verdict": "does not hold",
-        },
-        {
-            "claim": "asymptotically negligible compared to log(c)",
-            "where": "Appendix C, Eq. 26",
-            "test": "fraction over |log c|; fraction over -log p_1, which the conclusion needs",
-            "published": f"times |log c|: {shares.iloc[0]:.1f} (14M) down to"
+            "mathematics",
+            "does not hold",
+        ),
+        NEGLIGIBLE: (
+            f"times |log c|: {shares.iloc[0]:.1f} (14M) down to"
             f" {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {least:.1f} in the limit",
-            "measured": "mathematics",
-            "verdict": "holds in part",
-        },
-    ]
-    return claims_table("11", rows, "", figures_dir)
+            "mathematics",
+            "holds in part",
+        ),
+    }
+    return claims_table("11", results, "", figures_dir)

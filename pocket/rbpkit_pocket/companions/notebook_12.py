@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 from matplotlib.patches import Rectangle
 
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
-from rbpkit.plots import NARROW, headed
 from rbpkit_pocket.companions.claims import VERDICTS, as_markdown, load_claims
 from rbpkit_pocket.companions.exercises import checker, sealed
 
@@ -87,8 +85,7 @@ def boxes(claims: pd.DataFrame, title: str, figures_dir: str) -> None:
     """A row of boxes, one for each main claim, in the order of their verdicts."""
     verdicts = claims[claims["main"]]["verdict"].tolist()
     verdicts.sort(key=VERDICTS.index)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 1.7), layout="constrained")
+    with plots.panel(title, f"{len(verdicts)} main claims, a box each", 1.7) as axes:
         for place, verdict in enumerate(verdicts):
             fill, sign = LOOKS[verdict]
             box = Rectangle((place, 0), 0.85, 1, facecolor=fill, edgecolor=INK, linewidth=0.8)
@@ -101,9 +98,8 @@ def boxes(claims: pd.DataFrame, title: str, figures_dir: str) -> None:
         axes.text(len(verdicts), -0.2, rest, ha="right", va="top")
         axes.set(xlim=(-0.1, len(verdicts)), ylim=(-0.9, 1.05))
         axes.axis("off")
-        headed(axes, title, f"{len(verdicts)} main claims, a box each")
     columns = ["notebook", "main", "verdict", "where"]
-    plots.save(figure, claims[columns], figures_dir, "figure_claims")
+    plots.save(axes, claims[columns], figures_dir, "figure_claims")
 
 
 def headlines(claims: pd.DataFrame) -> Markdown:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from rbpkit import plots
 from rbpkit.fit import curves_of_all, fit_curves
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit_pocket import paths, recipes
@@ -33,8 +30,8 @@ check = checker({1: sealed("8771a6c0", digits=1), 2: sealed("04125177", digits=1
 
 def idea() -> None:
     """A sketch: three random starts, one text, three models."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 2.5), layout="constrained")
+    title = "Do three starts end alike?"
+    with plots.panel(title, "a sketch; the grey squares are random weights", 2.5) as axes:
         axes.axis("off")
         for seed in range(3):
             bottom = 1.65 - 0.75 * seed
@@ -52,41 +49,38 @@ def idea() -> None:
         axes.text(2.95, 1.17, text, ha="center", va="center", bbox=box)
         axes.text(5.3, 1.17, "three\nmodels", va="center")
         axes.set(xlim=(0, 6), ylim=(0, 2.3), aspect="auto")
-        headed(axes, "Do three starts end alike?", "a sketch; the grey squares are random weights")
-    plots.show(figure)
+    plots.show(axes)
+
+
+@contextmanager
+def _twins(apart: pd.DataFrame, title: str) -> Iterator[Axes]:
+    """The curves of two figures, with one range: the zero line, then a line for each seed."""
+    with plots.panel(title, "training loss, less the mean of the three", 3.4) as axes:
+        axes.axhline(0, color=CONTEXT, linewidth=1)
+        axes.plot(apart.index / 1e6, apart, color=OTHER, linewidth=1.8)
+        axes.set(xlim=(0, 12.1), ylim=(-0.22, 0.22), xlabel="training tokens (millions)")
+        axes.set_ylabel("nats")
+        yield axes
 
 
 def start(apart: pd.DataFrame) -> None:
     """Each twin's loss, less the mean of the three, in the first quarter of the training."""
-    with plots.style():
-        figure, axes = _twins(apart, "At first the twins go together")
+    with _twins(apart, "At first the twins go together") as axes:
         axes.axvspan(3, 12.1, color=CONTEXT, alpha=0.4, linewidth=0)
         axes.text(7.5, 0, "the next 9 million: ?", ha="center", va="center")
-    plots.show(figure)
+    plots.show(axes)
 
 
 def training(apart: pd.DataFrame, best: int, figures_dir: str) -> None:
     """The same for the whole training; best: the seed that ends lowest."""
-    with plots.style():
-        figure, axes = _twins(apart, f"Seed {best} leaves its twins")
+    with _twins(apart, f"Seed {best} leaves its twins") as axes:
         axes.lines[1 + best].set_color(INK)
         axes.text(3.2, -0.19, "better $\\downarrow$", color=OTHER)
         ink = {seed: INK if seed == best else OTHER for seed in apart}
         ends = [(12, apart[seed].iloc[-1], f"seed {seed}", ink[seed]) for seed in apart]
         plots.label_ends(axes, ends)
     points = apart.stack().rename("loss").rename_axis(["tokens", "seed"]).reset_index()
-    plots.save(figure, points, figures_dir, "13_training")
-
-
-def _twins(apart: pd.DataFrame, title: str) -> tuple[Figure, Axes]:
-    """The curves of both figures, with one range: the zero line, then a line for each seed."""
-    figure, axes = plt.subplots(figsize=(NARROW, 3.4), layout="constrained")
-    axes.axhline(0, color=CONTEXT, linewidth=1)
-    axes.plot(apart.index / 1e6, apart, color=OTHER, linewidth=1.8)
-    axes.set(xlim=(0, 12.1), ylim=(-0.22, 0.22), xlabel="training tokens (millions)")
-    axes.set_ylabel("nats")
-    headed(axes, title, "training loss, less the mean of the three")
-    return figure, axes
+    plots.save(axes, points, figures_dir, "13_training")
 
 
 def pairs(percent: pd.DataFrame, shown: pd.DataFrame, best: int, figures_dir: str) -> None:
@@ -98,8 +92,8 @@ def pairs(percent: pd.DataFrame, shown: pd.DataFrame, best: int, figures_dir: st
     of_large = percent.loc[large].iloc[0]
     texts = percent.loc[small].loc[best].sort_values().index
     top = len(texts) - 1
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.5), layout="constrained")
+    title = "One twin completes as many pairs\nas a large model"
+    with plots.panel(title, "three twins on five texts; bar: the largest Qwen", 3.5) as axes:
         for height, text in enumerate(texts):
             axes.axhline(height, color=CONTEXT, linewidth=1, zorder=0)
             axes.plot(of_large[text], height, "|", color=INK, markersize=20, markeredgewidth=2)
@@ -115,19 +109,15 @@ def pairs(percent: pd.DataFrame, shown: pd.DataFrame, best: int, figures_dir: st
         axes.text(twins[0] - 1.7, top, "its twins", va="center", ha="right", color=OTHER)
         axes.set_yticks(range(len(texts)), texts)
         axes.set(xlim=(20, 85), ylim=(-0.5, top + 0.8), xlabel="pair tokens at rank 1 (%)")
-        title = "One twin completes as many pairs\nas a large model"
-        headed(axes, title, "three twins on five texts; bar: the largest Qwen")
     points = shown.sort_values(["corpus", "S", "seed"])
     columns = ["corpus", "model", "S", "seed", "percent"]
-    plots.save(figure, points[columns], figures_dir, "13_pairs")
+    plots.save(axes, points[columns], figures_dir, "13_pairs")
 
 
 def seeds(several: pd.DataFrame, figures_dir: str) -> None:
     """-log RBP_1 against S on both kinds of tokens; seeds of one model are joined by a bar."""
     several = several.sort_values(["tokens", "family", "S"])
-    look: dict[str, Any] = {"sharex": True, "sharey": True, "layout": "constrained"}
-    with plots.style():
-        figure, row = plt.subplots(1, 2, figsize=(NARROW, 3.9), **look)
+    with plots.panels(3.9, ncols=2, sharex=True, sharey=True) as (figure, row):
         for axes, kind in zip(row, ["pair tokens", "other tokens"], strict=True):
             axes.set(xscale="log", yscale="log", title=kind, xlim=(2e4, 2e7))
             families = several[several.tokens == kind].groupby("family")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -16,7 +15,7 @@ from rbpkit import paper, plots
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
-from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.palette import CONTEXT, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit_pocket import paths
@@ -45,8 +44,8 @@ def load(name: str) -> LoadedModel:
 def text(tokens: Sequence[int], is_pair_token: Sequence[bool], figures_dir: str) -> None:
     """The text with its pair tokens filled, and a bar after each token."""
     tokenizer = load_tokenizer()
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW + 0.6, 5.4), layout="constrained")
+    title = f"{sum(is_pair_token)} of {len(tokens)} tokens complete a pair"
+    with plots.panel(title, "filled: seen before, in this order", 5.4, NARROW + 0.6) as axes:
         column, line = 0, 0
         for token, is_pair in zip(tokens, is_pair_token, strict=True):
             for part in str(tokenizer.decode([token])).splitlines(keepends=True):
@@ -59,10 +58,8 @@ def text(tokens: Sequence[int], is_pair_token: Sequence[bool], figures_dir: str)
                     column, line = 0, line + 1
         axes.set(xlim=(0, COLUMNS), ylim=(line + 1, 0))
         axes.axis("off")
-        title = f"{sum(is_pair_token)} of {len(tokens)} tokens complete a pair"
-        headed(axes, title, "filled: seen before, in this order")
     points = pd.DataFrame({"token": tokens, "pair": is_pair_token})
-    plots.save(figure, points, figures_dir, "14_text")
+    plots.save(axes, points, figures_dir, "14_text")
 
 
 def _word(axes: Axes, letters: str, column: int, line: int, is_pair: bool) -> None:
@@ -73,12 +70,7 @@ def _word(axes: Axes, letters: str, column: int, line: int, is_pair: bool) -> No
         axes.add_patch(box)
     end = column + len(letters)
     axes.plot([end, end], [line + 0.1, line + 0.9], color=OTHER, lw=0.5)
-    look: dict[str, Any] = {
-        "family": "DejaVu Sans Mono",
-        "size": 8.5,
-        "color": INK,
-        "parse_math": False,
-    }
+    look: dict[str, Any] = {"family": "DejaVu Sans Mono", "size": 8.5, "parse_math": False}
     for place, letter in enumerate(letters):
         axes.text(column + place + 0.5, line + 0.5, letter, ha="center", va="center", **look)
 
@@ -87,10 +79,7 @@ def kinds(finished: pd.DataFrame, families: Sequence[str], figures_dir: str) -> 
     """The loss on prose against S, for other tokens and for pair tokens."""
     shown = finished.query("corpus == 'prose' and quantity == 'RBP_1'")
     titles = {"other": "other tokens", "pair": "pair tokens"}
-    with plots.style():
-        figure, both = plt.subplots(
-            1, 2, figsize=(NARROW + 0.4, 3.8), sharey=True, sharex=True, layout="constrained"
-        )
+    with plots.panels(3.8, NARROW + 0.4, ncols=2, sharey=True, sharex=True) as (figure, both):
         for axes, (kind, title) in zip(both, titles.items(), strict=True):
             for family in families:
                 part = shown[(shown["kind"] == kind) & (shown["family"] == family)].sort_values("S")
@@ -99,7 +88,7 @@ def kinds(finished: pd.DataFrame, families: Sequence[str], figures_dir: str) -> 
             axes.set(xscale="log", yscale="log", ylim=(0.3, 1.85))
             words = {"other": "parallel lines", "pair": "Pythia breaks away"}[kind]
             headed(axes, title, words)
-        both[0].set_yticks([0.3, 0.5, 0.7, 1, 1.5], ["0.3", "0.5", "0.7", "1", "1.5"])
+        plots.ticks(both[0].yaxis, [0.3, 0.5, 0.7, 1, 1.5])
         both[0].minorticks_off()
         both[0].set_ylabel(r"$-\log\,\mathrm{RBP}_1$ on prose")
         figure.supxlabel(plots.SIZE, fontsize=11)
@@ -108,30 +97,19 @@ def kinds(finished: pd.DataFrame, families: Sequence[str], figures_dir: str) -> 
     plots.save(figure, shown, figures_dir, "14_pairs")
 
 
-def _pocket(probed: pd.DataFrame) -> pd.DataFrame:
-    """The pocket models among those that were probed."""
-    names = {path.name for path in paths.MODELS.iterdir()}
-    return probed[probed["model"].isin(names)]
-
-
 def gains(probed: pd.DataFrame, figures_dir: str) -> None:
     """The gain from the order against S, for every pocket model."""
-    ours = _pocket(probed)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    names = {path.name for path in paths.MODELS.iterdir()}
+    ours = probed[probed["model"].isin(names)]
+    title = "Pythia copies; three Qwens do, less"
+    with plots.panel(title, "gain from the order of 40 random tokens", 3.8) as axes:
         ends = []
         for family in FAMILIES:
             part = ours[ours["family"] == family].sort_values("S")
             ink = plots.ink_of(family)
-            axes.errorbar(
-                part["S"],
-                part["order"],
-                plots.whiskers(part, "order"),
-                color=ink.colour,
-                marker=ink.marker,
-                ms=6,
-                capsize=2,
-            )
+            look: dict[str, Any] = {"color": ink.colour, "marker": ink.marker, "ms": 6}
+            bars = plots.whiskers(part, "order")
+            axes.errorbar(part["S"], part["order"], bars, capsize=2, **look)
             last = part["S"].iloc[-1], part["order"].iloc[-1]
             if family == "Mamba":  # the Mambas end among the marks of others
                 axes.annotate("Mamba", last, (2.2e5, -0.2), color=ink.colour)
@@ -139,40 +117,28 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
                 ends.append((*last, plots.name_of(family), ink.colour))
         axes.set(xscale="log", xlabel=plots.SIZE, xlim=(2e4, 1.4e7), ylabel="gain (nats)")
         axes.set_ylim(bottom=-0.25)
-        headed(
-            axes, "Pythia copies; three Qwens do, less", "gain from the order of 40 random tokens"
-        )
         plots.label_ends(axes, ends)
-    plots.save(figure, ours, figures_dir, "14_copying")
+    plots.save(axes, ours, figures_dir, "14_copying")
 
 
 def loss_against_gain(both: pd.DataFrame, figures_dir: str) -> None:
     """The loss on pair tokens of prose against the gain from the order; Qwens are numbered."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    line = "all pocket models; numbers: the six Qwens by size"
+    with plots.panel("Who copies is better on pair tokens", line, 3.8) as axes:
         for family in FAMILIES:
             part = both[both["family"] == family].sort_values("S")
             ink = plots.ink_of(family)
-            axes.plot(
-                part["order"],
-                part["loss"],
-                ink.marker,
-                color=ink.colour,
-                ms=7,
-                mec="white",
-                mew=0.6,
-            )
+            look: dict[str, Any] = {"color": ink.colour, "mec": "white", "mew": 0.6}
+            axes.plot(part["order"], part["loss"], ink.marker, ms=7, **look)
         qwen = both[both["family"] == "Qwen"].sort_values("S")
         for number, row in enumerate(qwen.itertuples(), 1):
             axes.annotate(str(number), (row.order, row.loss), (9, 4), textcoords="offset points")
         axes.set(yscale="log", xlabel="gain from the order (nats)")
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_1$ of pair tokens, prose")
         plots.log_ticks(axes)
-        line = "all pocket models; numbers: the six Qwens by size"
-        headed(axes, "Who copies is better on pair tokens", line)
         axes.legend(handles=plots.family_marks(FAMILIES), loc="upper right")
     columns = ["corpus", "family", "model", "S", "order", "loss"]
-    plots.save(figure, both[columns], figures_dir, "14_gain")
+    plots.save(axes, both[columns], figures_dir, "14_gain")
 
 
 def all_tokens(ks: Sequence[int]) -> pd.DataFrame:

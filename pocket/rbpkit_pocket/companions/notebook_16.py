@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,9 +11,8 @@ from matplotlib.axes import Axes
 from rbpkit import plots
 from rbpkit.fit import Prediction, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.plots import NARROW, SIZE, headed, headed_row
+from rbpkit.plots import NARROW, SIZE, headed
 from rbpkit_pocket.companions.exercises import checker, sealed
-from rbpkit_pocket.companions.tables_16 import KINDS
 from rbpkit_pocket.findings.joint_law import JointFit
 
 T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
@@ -30,7 +28,6 @@ check = checker(
 )
 
 LOSS = r"$-\log$ accuracy on LAMBADA"
-AT_POINT: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
 
 
 def _draw_series(
@@ -49,8 +46,8 @@ def _draw_series(
 
 def gpt3(series: pd.DataFrame) -> None:
     """GPT-3 and the line through all but its largest model."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.8), layout="constrained")
+    line = "eight models; the line goes through the seven filled ones"
+    with plots.panel("The largest GPT-3 is far above the line", line, 3.8) as axes:
         S, loss, promised = _draw_series(axes, series, INK)
         on_line, low, high = (float(x) for x in (promised.loss, promised.low, promised.high))
         axes.plot([S, S], [low, high], color=CONTEXT, lw=9, zorder=0)
@@ -62,9 +59,7 @@ def gpt3(series: pd.DataFrame) -> None:
         axes.set(xscale="log", yscale="log", xlim=(5e7, 9e11), ylim=(0.12, 0.95))
         plots.log_ticks(axes)
         axes.set(xlabel=SIZE, ylabel=LOSS)
-        line = "eight models; the line goes through the seven filled ones"
-        headed(axes, "The largest GPT-3 is far above the line", line)
-    plots.show(figure)
+    plots.show(axes)
 
 
 def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
@@ -72,8 +67,8 @@ def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
     above = law.set_index("series").above
     # Cerebras first, so that it hides no mark of BLOOM
     looks = {"Cerebras-GPT": ("X", INK), "GPT-3": ("v", OTHER), "BLOOM": ("p", OTHER)}
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    title = "Cerebras keeps to its line,\nover a shorter step"
+    with plots.panel(title, "hollow: not fitted; %: how far above the line", 4.0) as axes:
         axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 2e12))
         ends = []
         for name, (marker, colour) in looks.items():
@@ -87,12 +82,10 @@ def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
                 ends.append((S, loss, f"{name} {percent}", colour))
         plots.log_ticks(axes)
         axes.set(xlabel=SIZE, ylabel=LOSS)
-        title = "Cerebras keeps to its line,\nover a shorter step"
-        headed(axes, title, "hollow: not fitted; %: how far above the line")
         plots.label_ends(axes, ends)
     points = models.merge(law[["series", "decades", "above"]])
     names = ["series", "model", "S", "tokens", "share", "source", "decades", "above"]
-    plots.save(figure, points[names], figures_dir, "16_lambada")
+    plots.save(axes, points[names], figures_dir, "16_lambada")
 
 
 def idea() -> None:
@@ -103,9 +96,7 @@ def idea() -> None:
         "all sizes read the same": 0.25 + 0 * log_size,
         "larger ones read more": 0.25 * too_small,
     }
-    with plots.style():
-        size = (NARROW + 0.6, 2.8)
-        figure, grid = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
+    with plots.panels(2.8, NARROW + 0.6, ncols=2, sharey=True) as (figure, grid):
         for axes, (title, floor) in zip(grid, floors.items(), strict=True):
             loss = floor + too_small
             axes.plot(log_size, np.transpose([too_small, floor]), ":", color=OTHER, lw=1.5)
@@ -125,8 +116,8 @@ def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
     """One suite along its training, and the sum; 12B was not fitted."""
     sizes = ["70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B"]
     of_size = [part.sort_values("tokens") for _, part in table.groupby("S")]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.4), layout="constrained")
+    line = "Pythia v1, deduplicated; curves: the sum; hollow: 12B, not fitted"
+    with plots.panel("The sum predicts 12B", line, 4.4) as axes:
         ends = []
         for label, colour, part in zip(sizes, ordered_greys(8), of_size, strict=True):
             face, dash = ("white", ":") if label == "12B" else (colour, "-")
@@ -135,19 +126,17 @@ def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
             ends.append((part.tokens.max(), part.loss.iloc[-1], label, colour))
         axes.set(xscale="log", yscale="log", xlabel="training tokens", ylabel=LOSS)
         plots.log_ticks(axes)
-        line = "Pythia v1, deduplicated; curves: the sum; hollow: 12B, not fitted"
-        headed(axes, "The sum predicts 12B", line)
         plots.label_ends(axes, ends)
     points = table.assign(predicted=joint.predict(table.S, table.tokens))
     names = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
-    plots.save(figure, points[names], figures_dir, "16_training")
+    plots.save(axes, points[names], figures_dir, "16_training")
 
 
 def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_dir: str) -> None:
     """The predictions, their intervals and the truth; by_line: log loss by a line in size."""
     points = blind.assign(share=truth.acc, line=np.exp(-np.exp(by_line)))
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    line = "final Pythias v1; dot: truth; bar: prediction, pale: 95%"
+    with plots.panel("All seven are inside", line, 4.0) as axes:
         axes.vlines(points.index, points.low, points.high, color=CONTEXT, lw=9)
         axes.plot(points.index, points.predicted, "_", color=OTHER, ms=12, mew=2)
         axes.plot(points.index, points.share, "o", color=INK, ms=6)
@@ -160,58 +149,5 @@ def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_
                 axes.text(row.Index, row.low - 0.02, "truth\nunknown", **look)
         axes.set(xscale="log", xlim=(1e7, 3e10), ylim=(0, 0.85), xlabel=SIZE)
         axes.set_ylabel("accuracy on LAMBADA")
-        line = "final Pythias v1; dot: truth; bar: prediction, pale: 95%"
-        headed(axes, "All seven are inside", line)
     columns = ["model", "S", "predicted", "low", "high", "share", "line"]
-    plots.save(figure, points.reset_index()[columns], figures_dir, "16_blind")
-
-
-def four_kinds(models: pd.DataFrame, figures_dir: str) -> None:
-    """Four kinds of accuracy against size, with one span in decades."""
-    points = models[models.group.isin(KINDS.group)]
-    least, most = points.groupby("group").loss.min(), points.groupby("group").loss.max()
-    span = 1.1 * np.sqrt((most / least).max())  # half of the widest, as a factor
-    with plots.style():
-        size = (NARROW + 0.6, 5.2)
-        figure, grid = plt.subplots(2, 2, figsize=size, sharex=True, layout="constrained")
-        by_kind = KINDS.groupby("group", sort=False)
-        for axes, (kind, shown) in zip(grid.flat, by_kind, strict=True):
-            middle = np.sqrt(least[kind] * most[kind])
-            axes.set(xscale="log", yscale="log", xlim=(5e6, 2e13), title=kind)
-            axes.set_ylim(middle / span, middle * span)
-            ends = []
-            for row in shown.itertuples():
-                part = points[points.series == row.series].sort_values("S")
-                ink = plots.ink_of(row.family)
-                on_line = fit_power_law(part.S, part.loss).predict(part.S).loss
-                axes.plot(part.S, on_line, color=ink.colour, lw=1.2)
-                axes.plot(part.S, part.loss, ink.marker, color=ink.colour, ms=5)
-                ends.append((part.S.iloc[-1], part.loss.iloc[-1], row.label, ink.colour))
-            plots.log_ticks(axes)
-            plots.label_ends(axes, ends)
-        line = r"$-\log$ of the share that is right; all panels span the same factor"
-        headed_row(figure, "Four kinds of guesses, four slopes", line)
-        figure.supxlabel(SIZE, fontsize=11)
-    names = ["group", "series", "model", "S", "share", "n"]
-    plots.save(figure, points[names], figures_dir, "16_ranks")
-
-
-def decades(law: pd.DataFrame, figures_dir: str) -> None:
-    """How far the largest model is above the line, for every series on LAMBADA."""
-    marks = {"one number": ("X", INK), "not stated": ("v", OTHER), "grow with S": ("*", INK)}
-    named = law.series.isin(["GPT-3", "BLOOM", "OPT", "Cerebras-GPT-muP"])
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
-        axes.axhline(0, color=CONTEXT, lw=1)
-        for tokens, part in law.groupby("tokens"):
-            mark, colour = marks[str(tokens)]
-            axes.plot(part.decades, part.above, mark, color=colour, ms=7, label=tokens)
-        for row in law[named].itertuples():
-            axes.annotate(row.series, (row.decades, row.above), (8, 0), **AT_POINT)
-        axes.set(xlim=(1, 4), xlabel="decades of $S$ in the series")
-        axes.set_ylabel("largest model above the line (%)")
-        axes.legend(title="training tokens", loc="upper left")
-        title = "Longer series end farther above\nthe line, unless tokens grow"
-        headed(axes, title, "17 series on LAMBADA")
-    columns = ["series", "models", "decades", "alpha", "R2", "above", "chance", "tokens"]
-    plots.save(figure, law[columns], figures_dir, "16_decades")
+    plots.save(axes, points.reset_index()[columns], figures_dir, "16_blind")

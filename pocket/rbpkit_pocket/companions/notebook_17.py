@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,11 +17,11 @@ from rbpkit.fit import Array, root_mean_square
 from rbpkit.palette import CONTEXT, INK
 from rbpkit.plots import NARROW, SIZE, headed_row
 from rbpkit.records import load_summaries
-from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 from rbpkit_pocket.companions import blind
+from rbpkit_pocket.companions.choices import read_study
 from rbpkit_pocket.companions.exercises import checker, sealed
 
 check = checker({1: sealed("1778e316", digits=2), 2: sealed("81e7e8f8", digits=3)})
@@ -38,30 +37,18 @@ def read_models(
 ) -> list[Measured]:
     """What was measured of each model on each text: the ordinary ones, then all others.
 
-    With `records_dir` only the models in it, all of which count as ordinary. Says which were not
-    asked for.
+    With `records_dir` only the models in it, all of which count as ordinary.
     """
-    every = load_summaries(records_dir or paths.SUMMARIES, checkpoint="last", say=print)
-    corpora = list(corpus_names) or sorted({one.manifest.corpus for one in every})
-    shown = list(families) or sorted({one.manifest.family for one in every})
-    ordinary = in_order(every, corpora, shown)
-    models: list[Measured] = [("ordinary", one) for one in ordinary]
-    if not ordinary:
-        print(f"No model of {', '.join(shown)} was measured on {', '.join(corpora)}.")
+    study = read_study(records_dir, families, corpus_names)
+    models: list[Measured] = [("ordinary", one) for one in study.shown()]
     if records_dir:
-        kept = {one.manifest.model for one in ordinary}
-        for family in sorted({one.manifest.family for one in every}):
-            of_family = {one.manifest.model for one in every if one.manifest.family == family}
-            if of_family - kept:
-                names = ", ".join(sorted(of_family - kept))
-                print(f"Not asked for, so not shown: {family} ({names}).")
         return models
     models += [("Mamba", one) for one in load_summaries(paths.MAMBA_SUMMARIES)]
     for one in load_totals(paths.GRID):
         if not one.manifest.model.endswith("-12m"):  # those are the ordinary ones
             models.append(("fewer tokens", one))
     models += [("ablation", one) for one in load_totals(paths.ABLATIONS)]
-    return [(kind, one) for kind, one in models if one.manifest.corpus in corpora]
+    return [(kind, one) for kind, one in models if one.manifest.corpus in study.corpora]
 
 
 def with_lines(points: pd.DataFrame) -> pd.DataFrame:
@@ -113,10 +100,7 @@ def collapse(
     from_size, from_CE: log(loss / line) of each model.
     """
     sides = (("S", SIZE, from_size), ("CE", "CE, nats a token", from_CE))
-    with plots.style():
-        figure, both = plt.subplots(
-            1, 2, figsize=(NARROW + 1, 4.3), sharey=True, layout="constrained"
-        )
+    with plots.panels(4.3, NARROW + 1, ncols=2, sharey=True) as (figure, both):
         for axes, (x, name, off) in zip(both, sides, strict=True):
             axes.set(xscale="log", yscale="log", xlabel=name)
             axes.set_box_aspect(1)
@@ -187,6 +171,6 @@ def _key(figure: Figure, shown: pd.DataFrame) -> None:
 
 
 def changed_predictions() -> pd.DataFrame:
-    """The 25 ordinary models with changed predictions: `findings.calibration`."""
+    """The 25 ordinary models with changed predictions: `paths.CALIBRATION`."""
     table = pd.read_csv(paths.CALIBRATION)
     return table[table["family"] != "Mamba"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -48,24 +47,22 @@ def _pythias(axes: Axes, nine: pd.DataFrame, S: float, line: PowerLawFit, no_cha
 
 def guess(nine: pd.DataFrame, tenth: pd.Series, line: PowerLawFit, no_change: float) -> None:
     """Nine Pythias and two predictions of the tenth, which is not shown."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    line_below = "mean loss of four texts and four k, in nats"
+    with plots.panel("Nine Pythias, and two guesses\nfor the tenth", line_below, 4.0) as axes:
         _pythias(axes, nine, tenth.S, line, no_change)
         low = float(line.predict(tenth.S).loss)
         axes.set(xlim=(8e5, 1e11), ylim=(0.85 * low, 1.15 * nine.loss.iloc[0]))
         plots.log_ticks(axes)
         axes.text(tenth.S * 0.85, nine.loss.iloc[0], "12B: ?", ha="right", va="center")
-        line_below = "mean loss of four texts and four k, in nats"
-        headed(axes, "Nine Pythias, and two guesses\nfor the tenth", line_below)
-    plots.show(figure)
+    plots.show(axes)
 
 
 def answer(pythia: pd.DataFrame, line: PowerLawFit, no_change: float, figures_dir: str) -> None:
     """The right end of the same figure with the tenth Pythia and the line's 95% interval."""
     nine, tenth = pythia[:9], pythia.iloc[9]
     low, high = (float(end) for end in (line.predict(tenth.S).low, line.predict(tenth.S).high))
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    line_below = "the right end, enlarged; pale: the line's 95% interval"
+    with plots.panel("The tenth is nearer to \u201cno change\u201d", line_below, 4.0) as axes:
         _pythias(axes, nine, tenth.S, line, no_change)
         axes.plot([tenth.S, tenth.S], [low, high], color=CONTEXT, lw=8, zorder=0)
         axes.plot(tenth.S, tenth.loss, "^", color=INK, ms=9)
@@ -74,10 +71,8 @@ def answer(pythia: pd.DataFrame, line: PowerLawFit, no_change: float, figures_di
         plots.log_ticks(axes)
         axes.set_xticks([2e9, 5e9, 1e10, 2e10], ["2B", "5B", "10B", "20B"])
         axes.xaxis.minorticks_off()
-        line_below = "the right end, enlarged; pale: the line's 95% interval"
-        headed(axes, "The tenth is nearer to \u201cno change\u201d", line_below)
     points = pythia.assign(predicted=line.predict(pythia.S).loss)
-    plots.save(figure, points, figures_dir, "18_tenth")
+    plots.save(axes, points, figures_dir, "18_tenth")
 
 
 def largest(largest: pd.DataFrame, figures_dir: str) -> None:
@@ -85,9 +80,9 @@ def largest(largest: pd.DataFrame, figures_dir: str) -> None:
     shown = largest.assign(line=100 * largest.error.abs(), same=100 * largest.no_change.abs())
     shown = shown.sort_values("line").reset_index(drop=True)
     nearer = int((shown.same < shown.line).sum())
-    with plots.style():
-        height = 0.36 * len(shown) + 1.7
-        figure, axes = plt.subplots(figsize=(NARROW, height), layout="constrained")
+    title = f"No change is nearer in {nearer} of {len(shown)} series"
+    line = "the largest model, predicted from all others"
+    with plots.panel(title, line, 0.36 * len(shown) + 1.7) as axes:
         for row in shown.itertuples():
             axes.plot([row.line, row.same], [row.Index, row.Index], color=CONTEXT, lw=3, zorder=0)
             axes.plot(row.line, row.Index, "X", color=INK, ms=9)
@@ -96,18 +91,14 @@ def largest(largest: pd.DataFrame, figures_dir: str) -> None:
         axes.text(shown.line[0], -0.75, "\u2191 line", ha="center", va="center")
         axes.text(shown.same[0], -0.75, "\u2191 no change", ha="center", va="center", color=OTHER)
         axes.set(xlim=(0, None), ylim=(-1.2, len(shown) - 0.5), xlabel="size of the error (%)")
-        title = f"No change is nearer in {nearer} of {len(shown)} series"
-        headed(axes, title, "the largest model, predicted from all others")
     columns = ["source", "family", "n", "model", "decades", "error", "low", "high", "no_change"]
-    plots.save(figure, largest[columns], figures_dir, "18_largest")
+    plots.save(axes, largest[columns], figures_dir, "18_largest")
 
 
 def idea() -> None:
     """Nine points and four, with the same scatter; the points are invented."""
     off = np.array([0.3, -0.4, 0.1, 0.35, -0.3, -0.1, 0.4, -0.35, 0.1]) * 0.09
-    with plots.style():
-        size = (NARROW + 0.4, 2.9)
-        figure, grid = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
+    with plots.panels(2.9, NARROW + 0.4, ncols=2, sharey=True) as (figure, grid):
         panels = {"9 models: narrow": np.arange(9), "4 models: wide": np.arange(2, 10, 2)}
         for axes, (title, chosen) in zip(grid, panels.items(), strict=True):
             x = chosen.astype(float)
@@ -129,8 +120,8 @@ def widths(
 ) -> None:
     """Half the 95% interval over the exponent, for each line of Table 1 with small k."""
     end = 1.2  # of the axis
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW + 0.4, 4.0), layout="constrained")
+    line = "lines of Table 1; a mark is a text, a bar the median of six"
+    with plots.panel("Ten models fix an exponent, four do not", line, 4.0, NARROW + 0.4) as axes:
         for place, family in enumerate(paper.FAMILIES):
             ink = plots.ink_of(family)
             for k, shift in {"1": -0.28, "10": 0.0, "100": 0.28}.items():
@@ -153,16 +144,14 @@ def widths(
         axes.set(xlim=(-0.5, 3.5), ylim=(0, end))
         axes.set_ylabel(r"half the 95% interval, $\Delta\alpha/\alpha$")
         axes.yaxis.set_major_formatter(PercentFormatter(1))
-        line = "lines of Table 1; a mark is a text, a bar the median of six"
-        headed(axes, "Ten models fix an exponent, four do not", line)
-    plots.save(figure, widths.drop(columns="slope"), figures_dir, "18_widths")
+    plots.save(axes, widths.drop(columns="slope"), figures_dir, "18_widths")
 
 
 def horizon(forecasts: pd.DataFrame, figures_dir: str) -> None:
     """Every prediction of a larger published model, by its distance."""
     published = forecasts[forecasts.source == "published"]
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.4), layout="constrained")
+    line = "published models; pale: 95% intervals of Pythia"
+    with plots.panel("The line is too low\nfor every larger Pythia", line, 4.4) as axes:
         axes.axhline(0, color=INK, lw=1, zorder=1)
         for family, part in published.groupby("family", sort=False):
             ink = plots.ink_of(str(family))
@@ -176,9 +165,7 @@ def horizon(forecasts: pd.DataFrame, figures_dir: str) -> None:
         axes.text(0.02, -28, "prediction too low", color=OTHER)
         axes.set(xlim=(0, 1.85), ylim=(-30, 18), xlabel="decades of $S$ beyond the fitted models")
         axes.set_ylabel("predicted / measured, less 1 (%)")
-        line = "published models; pale: 95% intervals of Pythia"
-        headed(axes, "The line is too low\nfor every larger Pythia", line)
-    plots.save(figure, forecasts, figures_dir, "18_horizon")
+    plots.save(axes, forecasts, figures_dir, "18_horizon")
 
 
 def _label_far(axes: Axes, published: pd.DataFrame) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -92,10 +91,7 @@ def _draw_picture(axes: Axes, place: int) -> None:
 
 def first_name(place: int, words: Sequence[str], ranks: list[int], figures_dir: str) -> None:
     """A test picture, its name, and the ranks of the name's tokens."""
-    with plots.style():
-        figure, (left, right) = plt.subplots(
-            1, 2, figsize=(NARROW + 0.8, 1.7), width_ratios=(1, 5), layout="constrained"
-        )
+    with plots.panels(1.7, NARROW + 0.8, ncols=2, width_ratios=(1, 5)) as (figure, (left, right)):
         _draw_picture(left, place)
         _draw_name(right, words, ranks)
         title = f"{ranks.count(1)} of {len(ranks)} tokens are the model's first guess"
@@ -109,8 +105,8 @@ def law(
 ) -> None:
     """-log RBP_1 against S; each, loss: kind -> (sizes, seeds, quantities), (sizes, quantities)."""
     sizes = np.array(S, dtype=float)
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.2), layout="constrained")
+    title = "Seen characters improve\nwith size, new ones hardly"
+    with plots.panel(title, "loss in nats; bars: from the lowest to the highest seed", 4.2) as axes:
         ends, points = [], []
         for kind, colour in (("seen", INK), ("never seen", OTHER)):
             values, mean = each[kind][:, :, 1], loss[kind][:, 1]
@@ -122,22 +118,17 @@ def law(
             points += [(kind, s, m) for s, m in zip(sizes, mean, strict=True)]
         axes.set(xscale="log", yscale="log", xlim=(2e4, 6e6), xlabel=DECODER)
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_1$")
-        title = "Seen characters improve\nwith size, new ones hardly"
-        headed(axes, title, "loss in nats; bars: from the lowest to the highest seed")
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
     table = pd.DataFrame(points, columns=["characters", "S", "loss"])
-    plots.save(figure, table, figures_dir, "19_law")
+    plots.save(axes, table, figures_dir, "19_law")
 
 
 def scripts(
     shares: pd.Series, braille: int, words: Sequence[str], ranks: Sequence[int], figures_dir: str
 ) -> None:
     """The share of whole names by script, and one Braille picture with its ranks."""
-    with plots.style():
-        figure, (axes, below) = plt.subplots(
-            2, 1, figsize=(NARROW + 0.6, 5.2), height_ratios=(3, 1), layout="constrained"
-        )
+    with plots.panels(5.2, NARROW + 0.6, nrows=2, height_ratios=(3, 1)) as (figure, (axes, below)):
         colours = [INK if name == "BRAILLE" else GREYS[0] for name in shares.index]
         axes.barh(shares.index.str.capitalize(), shares, color=colours)
         for row, share in enumerate(shares):
@@ -155,8 +146,8 @@ def scripts(
 
 def whole_names(named: pd.DataFrame, figures_dir: str) -> None:
     """Whole names of seen characters by length and size, and what Eq. 8 expects."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4.0), layout="constrained")
+    line = "seen characters; labels: tokens of a name"
+    with plots.panel("Eq. 8 promises too many short names", line, 4.0) as axes:
         ends = []
         for label, colour in (("1 to 4 tokens", GREYS[0]), ("8 to 10", GREYS[2])):
             part = named[named["tokens"] == label]
@@ -167,8 +158,6 @@ def whole_names(named: pd.DataFrame, figures_dir: str) -> None:
             ends.append((last["S"], last["by Eq. 8"], "Eq. 8", colour))
         axes.set(xscale="log", xlim=(2e4, 4e6), xlabel=DECODER)
         axes.set_ylabel("whole names right")
-        line = "seen characters; labels: tokens of a name"
-        headed(axes, "Eq. 8 promises too many short names", line)
         plots.label_ends(axes, ends)
     columns = ["tokens", "S", "right", "by Eq. 8", "misses a name"]
-    plots.save(figure, named[columns], figures_dir, "19_names")
+    plots.save(axes, named[columns], figures_dir, "19_names")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
-from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit_pocket import contrasts, paths
@@ -46,17 +44,6 @@ def first_pairs() -> list[tuple[str, str, str]]:
     return [(contrast, *pair) for contrast in ("smoothed", "deep") for pair in pairs_of(contrast)]
 
 
-def new_pairs(contrast: str) -> list[Pair]:
-    """The nine pairs of a contrast with new seeds."""
-    pairs = []
-    for size in contrasts.SIZES:
-        for seed in contrasts.SEEDS:
-            changed = contrasts.planned(contrast, size, seed)
-            other = contrasts.planned(contrasts.PAIRS[contrast], size, seed)
-            pairs.append((changed.run.name, other.run.name))
-    return pairs
-
-
 def ruler(
     ordinary: Sequence[Summary],
     pair: Sequence[Totals],
@@ -67,8 +54,8 @@ def ruler(
     text = pair[0].manifest.corpus
     models = [model for model in ordinary if model.manifest.corpus == text]
     models.sort(key=lambda model: model.ce())
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 3.6), layout="constrained")
+    title = "The excess: how far above the line"
+    with plots.panel(title, f"{plots.short(text)}, k = {k}; dots: 25 ordinary models", 3.6) as axes:
         for model in models:
             axes.plot(model.ce(), -np.log(model.rbp(k)), "o", color=OTHER, ms=5)
         every: list[Any] = [*models, *pair]
@@ -86,21 +73,16 @@ def ruler(
         axes.set(xlim=(0.96 * low, 1.04 * high), ylim=(0.88 * min(losses), 1.12 * max(losses)))
         axes.set(xscale="log", yscale="log", xlabel="CE, nats a token")
         axes.set_ylabel(rf"$-\log\,\mathrm{{RBP}}_{{{k}}}$")
-        axes.set_xticks([4.2, 4.4, 4.6, 4.8], ["4.2", "4.4", "4.6", "4.8"])
-        axes.minorticks_off()
+        plots.ticks(axes.xaxis, [4.2, 4.4, 4.6, 4.8])
         plots.log_ticks(axes)
-        headed(
-            axes,
-            "The excess: how far above the line",
-            f"{plots.short(text)}, k = {k}; dots: 25 ordinary models",
-        )
-    plots.show(figure)
+    plots.show(axes)
 
 
 def by_k(beyond: pd.DataFrame, means: pd.DataFrame, figures_dir: str) -> None:
     """The difference of excesses of both contrasts by k, in percent, and their means."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(NARROW, 4), layout="constrained")
+    title = "Deep models: better at k = 1\nthan their CE says, worse at k = 100"
+    line = "rank loss beyond CE, changed less unchanged run"
+    with plots.panel(title, line, 4) as axes:
         axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
         axes.text(50, 0, "within 1%", color=OTHER, size=10, va="center", ha="center")
         places = {
@@ -116,14 +98,10 @@ def by_k(beyond: pd.DataFrame, means: pd.DataFrame, figures_dir: str) -> None:
             axes.text(x, y, words, ha="center", va="center", weight="bold")
         axes.set(xscale="log", xlim=(0.9, 550), xlabel="$k$")
         axes.set_ylabel("worse than CE says, upwards (%)")
-        axes.set_xticks([1, 10, 100, 500], ["1", "10", "100", "500"])
-        axes.minorticks_off()
-        title = "Deep models: better at k = 1\nthan their CE says, worse at k = 100"
-        line = "rank loss beyond CE, changed less unchanged run"
-        headed(axes, title, line)
+        plots.ticks(axes.xaxis, [1, 10, 100, 500])
     saved = beyond.assign(difference=beyond["difference"] / 100)
     order = saved["k"].map({k: i for i, k in enumerate(means.index)})
-    plots.save(figure, saved.loc[order.sort_values(kind="stable").index], figures_dir, "20_beyond")
+    plots.save(axes, saved.loc[order.sort_values(kind="stable").index], figures_dir, "20_beyond")
 
 
 def verdicts(test: pd.DataFrame, verdict: pd.Series) -> None:

@@ -15,7 +15,7 @@ from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import curves_of_all, fit_curves
 from rbpkit.stats.curves import models_of
 from rbpkit_pocket.companions.choices import Study
-from rbpkit_pocket.companions.claims import claims_table
+from rbpkit_pocket.companions.claims import Claim, claims_table, counted
 
 CELL = ["dataset", "k", "family"]
 MINUS = "\N{MINUS SIGN}"
@@ -111,6 +111,26 @@ def write_table(points: pd.DataFrame, text: pd.DataFrame, figures_dir: str, name
     write_whole(Path(figures_dir), files)
 
 
+TABLE = Claim(
+    words="detailed numerical results for the scaling behavior of different model series across"
+    " multiple datasets, reported in terms of the fitted R2 and slopes as threshold k increases",
+    where="Appendix B (ICLR: C), Table 1",
+    test="cells whose points are published, fitted again",
+)
+CLEAR = Claim(
+    words="We observe clear scaling patterns on all these corpora",
+    where="Appendix B (ICLR: C)",
+    test="cells of the six corpora at k = 1, 10, 100 with R2 above 0.9",
+)
+VERY_CLOSE = Claim(
+    words="in most cases the fitted R2 and slope for cross-entropy are very close to"
+    f" those obtained for {MINUS} log RBP1",
+    where="Appendix B (ICLR: C)",
+    test="pairs of one family and corpus: slopes within 10% or 20% of each other, R2 within 0.01;"
+    " most: more than half within 10% and within 0.01",
+)
+
+
 def claims(
     table: pd.DataFrame,
     n_fitted: int,
@@ -138,44 +158,26 @@ def claims(
     our_pairs = "not measured"
     if len(our_off):
         near = (our_off < 0.2).sum()
-        our_pairs = f"slopes {_counted(our_off < 0.1)} within 10%, {near} within 20%"
+        our_pairs = f"slopes {counted(our_off < 0.1)} within 10%, {near} within 20%"
     github = table.R2_printed["Github", "CE", "GPT2"]
     very_close = (off < 0.1).mean() > 0.5 and R2_near.mean() > 0.5
-    rows: list[dict[str, object]] = [
-        {
-            "claim": "detailed numerical results for the scaling behavior of different model"
-            " series across multiple datasets, reported in terms of the fitted R2 and slopes as"
-            " threshold k increases",
-            "where": "Appendix B (ICLR: C), Table 1",
-            "test": "cells whose points are published, fitted again",
-            "published": f"{n_fitted} of {len(table)} cells can be recomputed; all agree within"
-            f" {worst:.4f}",
-            "measured": f"{pocket.slope.notna().sum()} cells in the same form",
-            "verdict": "holds" if worst < 0.001 else "does not hold",
-        },
-        {
-            "claim": "We observe clear scaling patterns on all these corpora",
-            "where": "Appendix B (ICLR: C)",
-            "test": "cells of the six corpora at k = 1, 10, 100 with R2 above 0.9",
-            "published": f"{_counted(straight)}; not {', '.join(names)}. R2 of CE for GPT2 on"
+    results = {
+        TABLE: (
+            f"{n_fitted} of {len(table)} cells can be recomputed; all agree within {worst:.4f}",
+            f"{pocket.slope.notna().sum()} cells in the same form",
+            "holds" if worst < 0.001 else "does not hold",
+        ),
+        CLEAR: (
+            f"{counted(straight)}; not {', '.join(names)}. R2 of CE for GPT2 on"
             f" Github: {github:.3f}",
-            "measured": _counted(our_low_k.R2 > 0.9),
-            "verdict": "holds" if straight.all() else "holds in part",
-        },
-        {
-            "claim": "in most cases the fitted R2 and slope for cross-entropy are very close to"
-            f" those obtained for {MINUS} log RBP1",
-            "where": "Appendix B (ICLR: C)",
-            "test": "pairs of one family and corpus: slopes within 10% or 20% of each other, R2"
-            " within 0.01; most: more than half within 10% and within 0.01",
-            "published": f"slopes {_counted(off < 0.1)} within 10%, {(off < 0.2).sum()} within"
-            f" 20%; R2 {_counted(R2_near)}",
-            "measured": our_pairs,
-            "verdict": "holds" if very_close else "does not hold",
-        },
-    ]
-    return claims_table("09", rows, records_dir, figures_dir)
-
-
-def _counted(passed: pd.Series) -> str:
-    return f"{passed.sum()} of {len(passed)}" if len(passed) else "not measured"
+            counted(our_low_k.R2 > 0.9),
+            "holds" if straight.all() else "holds in part",
+        ),
+        VERY_CLOSE: (
+            f"slopes {counted(off < 0.1)} within 10%, {(off < 0.2).sum()} within"
+            f" 20%; R2 {counted(R2_near)}",
+            our_pairs,
+            "holds" if very_close else "does not hold",
+        ),
+    }
+    return claims_table("09", results, records_dir, figures_dir)

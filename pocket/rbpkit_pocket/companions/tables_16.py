@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rbpkit.fit import fit_power_law, root_mean_square
+from rbpkit.fit import root_mean_square
 from rbpkit_pocket.findings.published_models import load
 
 END = 299_892_736_000  # tokens at the end of Pythia's training
@@ -19,17 +19,6 @@ SUITES = {
     "v1": "Pythia v1",
     "v1-deduped": "Pythia v1, deduplicated",
 }
-KINDS = pd.DataFrame(
-    [
-        ("next token", "Fairseq on OpenWebText", "Fairseq", "Fairseq"),
-        ("last sub-token", "GPT-2, last sub-token", "GPT-2", "GPT2"),
-        ("masked residues", "ESM-2, validation", "validation", "ESM-2"),
-        ("masked residues", "ESM-2, test", "test", "ESM-2"),
-        ("memorised windows", "Pythia, memorised", "standard", "Pythia"),
-        ("memorised windows", "Pythia-deduped, memorised", "deduplicated", "Pythia"),
-    ],
-    columns=["group", "series", "label", "family"],
-)
 Along = Mapping[tuple[str, int], pd.DataFrame]  # version and number of shots -> checkpoints
 
 
@@ -53,17 +42,6 @@ def tokens_of(series: pd.DataFrame) -> str:
     if series.tokens.isna().any():
         return "not stated"
     return "grow with S" if series.tokens.nunique() > 1 else "one number"
-
-
-def with_decades(law: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Adds the decades of S that each series on LAMBADA spans, and its line's exponent and R2."""
-    rows = []
-    for name, part in models[models.group == "LAMBADA"].groupby("series"):
-        if name in set(law.series):
-            line = fit_power_law(part.S, part.loss)
-            rows.append((name, np.log10(part.S.max() / part.S.min()), line.alpha, line.r2))
-    lines = pd.DataFrame(rows, columns=["series", "decades", "alpha", "R2"])
-    return law.merge(lines).sort_values(["tokens", "above"])
 
 
 def held_out_tests(along: Along, openlm: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, Any]]:

@@ -9,34 +9,27 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Array, fit_power_law, fit_rbp_law, minus_log
-from rbpkit.records import load_summaries
 from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary, resample
-from rbpkit_pocket.paths import SUMMARIES
+from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study as read_study
 
 
-def _families(
-    records_dir: str, families: Sequence[str], corpus_names: Sequence[str]
-) -> Iterator[tuple[str, str, list[Summary]]]:
-    """Text, family and models of what is asked for; empty lists: of whatever was measured."""
-    summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
-    shown = list(families) or sorted({one.manifest.family for one in summaries})
-    corpora = list(corpus_names) or sorted({one.manifest.corpus for one in summaries})
-    for corpus in corpora:
-        for family in shown:
-            yield corpus, family, models_of(summaries, corpus, family)
+def _families(study: Study) -> Iterator[tuple[str, str, list[Summary]]]:
+    """Text, family and models of what is shown."""
+    for corpus in study.corpora:
+        for family in study.families:
+            yield corpus, family, models_of(study.summaries, corpus, family)
 
 
-def read_losses(
-    records_dir: str, families: Sequence[str], corpus_names: Sequence[str], ks: Sequence[int]
-) -> pd.DataFrame:
+def read_losses(study: Study, ks: Sequence[int]) -> pd.DataFrame:
     """-log RBP_k of the pocket models, or of the reader's: as `plots.curve_points`.
 
     Says what was not measured. An RBP of 1 or 0 has no place on a line, and is left out.
     """
-    mine = "yours" if records_dir else "pocket"
+    mine = "pocket" if study.ours == "pocket models" else "yours"
     rows, absent = [], []
-    for corpus, family, models in _families(records_dir, families, corpus_names):
+    for corpus, family, models in _families(study):
         if not models:
             absent.append(f"{family} on {corpus}")
         for one in models:
@@ -73,14 +66,12 @@ def long_enough(
     return found
 
 
-def resampled(
-    records_dir: str, families: Sequence[str], corpus_names: Sequence[str], ks: Sequence[int]
-) -> Iterator[tuple[str, Array, Array, Array]]:
+def resampled(study: Study, ks: Sequence[int]) -> Iterator[tuple[str, Array, Array, Array]]:
     """Family, S, RBP_k, and (draws, n) -log RBP_k on resampled modules, of each text and k.
 
     Without those to which no line can be fitted.
     """
-    for _, family, models in _families(records_dir, families, corpus_names):
+    for _, family, models in _families(study):
         S = np.array([one.manifest.S for one in models], dtype=float)
         for k in ks:
             shares = np.array([one.rbp(k) for one in models])

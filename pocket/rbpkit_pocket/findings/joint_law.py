@@ -15,19 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
-from rbpkit.errors import InputError
 from rbpkit.fit import Array, fit_power_law, root_mean_square
 
 FORMS = ("size", "product", "sum", "sum+floor")
 KAPLAN = "kaplan"
-_PARAMETERS = {"size": 2, "product": 3, "sum": 4, "sum+floor": 5, KAPLAN: 4}
 # Where the sums start: exponents of S and T, and the share of the smallest loss that is floor.
 _STARTS = ((0.3, 0.3, 0.3), (0.2, 0.8, 0.1), (0.6, 0.3, 0.6))
 
@@ -43,15 +40,15 @@ class JointFit:
     """
 
     form: str
+    S_unit: float
+    T_unit: float
+    n: int
     A: float
     a: float
     B: float
     b: float
     E: float
-    S_unit: float
-    T_unit: float
     rms: float
-    n: int
 
     def predict(self, S: ArrayLike, T: ArrayLike) -> Array:
         """The loss of models of size S trained on T tokens; S and T broadcast."""
@@ -69,58 +66,21 @@ class JointFit:
 def fit_joint(S: ArrayLike, T: ArrayLike, loss: ArrayLike, form: str = "sum") -> JointFit:
     """Least squares of log loss on the logarithm of `form` (one of `FORMS`, or `KAPLAN`).
 
-    S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive and finite.
-
-    Raises InputError for another form, unequal lengths, values that are not positive, no more
-    points than the form has parameters, and for sizes (or tokens, if the form has them) that are
-    all equal.
+    S: (n,) non-embedding parameters. T: (n,) training tokens. loss: (n,). All positive, of more
+    points than the form has parameters, and not all of one S or, if the form has it, of one T.
     """
-    if form not in _PARAMETERS:
-        raise InputError(f"no form {form!r}: there are {', '.join(FORMS)}, {KAPLAN}")
-    S = np.asarray(S, dtype=np.float64)
-    T = np.asarray(T, dtype=np.float64)
-    loss = np.asarray(loss, dtype=np.float64)
-    _check_fittable(S, T, loss, form)
-    log_S, log_T, log_loss = np.log(S), np.log(T), np.log(loss)
+    log_S, log_T, log_loss = (np.log(np.asarray(one, dtype=np.float64)) for one in (S, T, loss))
     log_S_unit, log_T_unit = log_S.mean(), log_T.mean()
     s, t = log_S - log_S_unit, log_T - log_T_unit
     fit = _fit_plane if form in ("size", "product") else _fit_sum
-    return JointFit(
-        form=form,
-        S_unit=float(np.exp(log_S_unit)),
-        T_unit=float(np.exp(log_T_unit)),
-        n=loss.size,
-        **fit(s, t, log_loss, form)._asdict(),
-    )
+    units = float(np.exp(log_S_unit)), float(np.exp(log_T_unit))
+    return JointFit(form, *units, log_loss.size, *fit(s, t, log_loss, form))
 
 
-class _Solution(NamedTuple):
-    """What `JointFit` says of the same names."""
-
-    A: float
-    a: float
-    B: float
-    b: float
-    E: float
-    rms: float
+Solution = tuple[float, float, float, float, float, float]  # A, a, B, b, E, rms
 
 
-def _check_fittable(S: Array, T: Array, loss: Array, form: str) -> None:
-    if not (S.ndim == 1 and S.shape == T.shape == loss.shape):
-        raise InputError(f"S, T and loss must pair up, not {S.shape}, {T.shape}, {loss.shape}")
-    for name, values in (("S", S), ("T", T), ("loss", loss)):
-        if not (np.isfinite(values) & (values > 0)).all():
-            raise InputError(f"every {name} must be positive and finite; leave other points out")
-    needed = _PARAMETERS[form]
-    if loss.size <= needed:
-        raise InputError(f"{form} has {needed} parameters: {loss.size} point(s) are too few")
-    of_form = {"S": S} if form == "size" else {"S": S, "T": T}
-    for name, values in of_form.items():
-        if np.ptp(np.log(values)) < 1e-9:
-            raise InputError(f"{name} is the same at all points: {form} cannot be fitted")
-
-
-def _fit_plane(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
+def _fit_plane(s: Array, t: Array, log_loss: Array, form: str) -> Solution:
     """log L = log A - a s - b t, whose b is 0 for the form "size"."""
     columns = [np.ones_like(s), -s]
     if form == "product":
@@ -130,10 +90,10 @@ def _fit_plane(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
     rms = root_mean_square(design @ solution - log_loss)
     A, a = float(np.exp(solution[0])), float(solution[1])
     b = float(solution[2]) if form == "product" else 0.0
-    return _Solution(A, a, 0.0, b, 0.0, rms)
+    return A, a, 0.0, b, 0.0, rms
 
 
-def _fit_sum(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
+def _fit_sum(s: Array, t: Array, log_loss: Array, form: str) -> Solution:
     """The best solution over all starts.
 
     The parameters of the search are p = (log A, a, log B, b), and log E for "sum+floor".
@@ -148,21 +108,15 @@ def _fit_sum(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
         lower.append(smallest - 12.0)
         upper.append(smallest)
 
-    def residuals(p: Array) -> Array:
-        return curve(p, s, t)[0] - log_loss
-
-    def derivatives(p: Array) -> Array:
-        return curve(p, s, t)[1]
-
     solutions = []
     for a, b, floor_share in _STARTS:
         start = [mean - 0.7, a, mean - 1.4, b]
         if has_floor:
             start.append(smallest + np.log(floor_share))
         solution = least_squares(
-            residuals,
+            lambda p: curve(p, s, t)[0] - log_loss,
             start,
-            derivatives,
+            lambda p: curve(p, s, t)[1],
             bounds=(lower, upper),
             method="dogbox",
             xtol=1e-10,
@@ -174,7 +128,7 @@ def _fit_sum(s: Array, t: Array, log_loss: Array, form: str) -> _Solution:
     log_A, a, log_B, b = best.x[:4].tolist()
     A, B = float(np.exp(log_A)), float(np.exp(log_B))
     E = float(np.exp(best.x[4])) if has_floor else 0.0
-    return _Solution(A, a, B, b, E, root_mean_square(best.fun))
+    return A, a, B, b, E, root_mean_square(best.fun)
 
 
 def _log_sum(p: Array, s: Array, t: Array) -> tuple[Array, Array]:

@@ -66,10 +66,18 @@ def fit_lognormal(
       ranks <= R < upto.
     - k_min: 2 leaves out rank 1, as that figure does.
 
-    Raises InputError for bins that are not such, counts that are not positive, fewer than three
-    distinct ranks, and if a power law is likelier than every lognormal (sigma goes to infinity).
+    Raises InputError for fewer than three distinct ranks, and if a power law is likelier than every
+    lognormal (sigma goes to infinity).
     """
-    lo, hi, counts = _checked_bins(ranks, counts, upto, k_min)
+    lo, counts = np.asarray(ranks), np.asarray(counts)
+    hi = lo + 1 if upto is None else np.asarray(upto)
+    kept = lo >= k_min
+    lo, hi, counts = lo[kept], hi[kept], counts[kept]
+    if lo.size < MIN_DISTINCT:
+        raise InputError(
+            f"cannot fit a lognormal to {lo.size} distinct rank(s) >= {k_min};"
+            f" score more tokens, for at least {MIN_DISTINCT}"
+        )
     # The model's probability is computed on every interval between edges, bins and gaps alike.
     edges = np.unique(np.concatenate(([k_min], lo, hi, [np.inf])))
     bins = np.searchsorted(edges, lo)
@@ -94,27 +102,6 @@ def fit_lognormal(
     sigma = float(np.exp(log_sigma))
     mu = float(-b * sigma**2)
     return LognormalFit(mu, sigma, score=-float(best.fun))
-
-
-def _checked_bins(
-    ranks: ArrayLike, counts: ArrayLike, upto: ArrayLike | None, k_min: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The bins from k_min on: where each begins and ends, and its count; InputError as above."""
-    lo, counts = np.asarray(ranks), np.asarray(counts)
-    hi = lo + 1 if upto is None else np.asarray(upto)
-    if not (lo.ndim == 1 and lo.shape == hi.shape == counts.shape):
-        raise InputError("a histogram of ranks needs as many counts as bins, in one dimension")
-    kept = lo >= k_min
-    lo, hi, counts = lo[kept], hi[kept], counts[kept]
-    if lo.size < MIN_DISTINCT:
-        raise InputError(
-            f"cannot fit a lognormal to {lo.size} distinct rank(s) >= {k_min};"
-            f" score more tokens, for at least {MIN_DISTINCT}"
-        )
-    rising = (hi > lo).all() and (lo[1:] >= hi[:-1]).all()
-    if not (rising and (counts > 0).all()):
-        raise InputError("bins must rise without overlap, each with a positive count")
-    return lo, hi, counts
 
 
 def lognormal_log_p(mu: float, sigma: float, V: int, k_min: int = 1) -> Array:

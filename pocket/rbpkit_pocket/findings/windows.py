@@ -6,10 +6,9 @@ by corpus, family, S, k and N. Its columns:
 - corpus, family, model, S (non-embedding parameters), k, N
 - windows: how many there are; hits: how many of them have every rank at most k
 - p: p_{N,k} = hits / windows
-- p_1: RBP_k; p_2: p_{2,k}, NaN if it is not known
+- p_1: RBP_k
 - shuffled: p_{N,k} of the documents' tokens in random order (`shuffled`), NaN if it is not known
 - independent: RBP_k^N, of Eq. 6
-- markov: p_1 (p_2 / p_1)^(N - 1), of a chain of pairs
 - effective: log p / log p_1 (`effective_tokens`)
 - runs_low, runs_high: bounds of the number of separate runs (`run_bounds`)
 """
@@ -35,8 +34,8 @@ READING = 6e-7
 # Scored tokens of a document truncated at 512, as in the paper: the first is never scored.
 WIKI_LONGEST = 511
 MIN_RUNS = 5  # fewer separate runs of hits are too few to judge a share by
-_MEASURED = "corpus family model S k N windows hits p p_1 p_2 shuffled".split()
-_SHARES = ["p", "p_1", "p_2", "shuffled"]
+_MEASURED = "corpus family model S k N windows hits p p_1 shuffled".split()
+_SHARES = ["p", "p_1", "shuffled"]
 _ORDER = ["corpus", "family", "S", "k", "N"]
 
 
@@ -98,10 +97,7 @@ def run_bounds(hits: Mapping[int, int], N: int, longest: int) -> tuple[int, int]
     hits: N -> how many windows of N tokens hit throughout. longest: scored tokens of the longest
     document. A run of L tokens holds L - N + 1 such windows, so hits(N) is the sum over n >= N of
     the runs of at least n, a number that cannot grow with n. Neighbouring N bound it on both sides.
-    InputError for an N that is not in `hits`.
     """
-    if N not in hits:
-        raise InputError(f"N = {N} was not counted (there are {sorted(hits)})")
     if not hits[N]:
         return 0, 0
     longer = min((n for n in hits if n > N), default=None)
@@ -134,9 +130,8 @@ def published_windows() -> pd.DataFrame:
     windows = {N: denominator(p[p > 0], most) for N, p in table.groupby("N")["p"]}
     table["windows"] = table["N"].map(windows)
     table["hits"] = np.rint(table["p"] * table["windows"]).astype(np.int64)
-    for N in (1, 2):
-        at_N = table[table["N"] == N].set_index(["model", "k"])
-        table = table.join(at_N["p"].rename(f"p_{N}"), on=["model", "k"])
+    single = table[table["N"] == 1].set_index(["model", "k"])
+    table = table.join(single["p"].rename("p_1"), on=["model", "k"])
     return _derived(table.assign(family="Pythia", shuffled=np.nan, longest=WIKI_LONGEST))
 
 
@@ -150,10 +145,10 @@ def measured_windows(
     """A table of windows of every measured model of corpora x families, and what is missing.
 
     Missing: a line for a (corpus, family) that was not measured, and for an N that is not stored
-    or longer than every document. N = 1 and 2 are always added. InputError for k < 1.
+    or longer than every document. N = 1 is always added. InputError for k < 1.
     """
     summaries = list(summaries)
-    Ns = sorted({1, 2, *Ns})
+    Ns = sorted({1, *Ns})
     rows, missing = [], []
     for corpus, family in product(corpora, families):
         models = models_of(summaries, corpus, family)
@@ -184,10 +179,8 @@ def _rows_of(model: Summary, Ns: Sequence[int], ks: Sequence[int]) -> list[tuple
     rows = []
     for k, N in product(ks, Ns):
         windows = model.windows[N]
-        p_1 = model.success(1, k)
-        p_2 = model.success(2, k) if 2 in Ns else np.nan
         hits = int(windows.at_most(k))
-        shares = (windows.share(k), p_1, p_2, shuffled(model, N, k))
+        shares = (windows.share(k), model.success(1, k), shuffled(model, N, k))
         rows.append((*about, k, N, windows.total, hits, *shares, longest))
     return rows
 
@@ -198,10 +191,8 @@ def _derived(table: pd.DataFrame) -> pd.DataFrame:
     All of its rows of one corpus, family, model and k bound the runs of each other.
     """
     table = table[[*_MEASURED, "longest"]].sort_values(_ORDER, ignore_index=True)
-    p_1, p_2, N = table["p_1"], table["p_2"], table["N"]
-    table["independent"] = p_1**N
-    table["markov"] = p_1 * (p_2 / p_1) ** (N - 1)  # NaN if nothing hit
-    table["effective"] = effective_tokens(table["p"], p_1)
+    table["independent"] = table["p_1"] ** table["N"]
+    table["effective"] = effective_tokens(table["p"], table["p_1"])
     bounds = pd.DataFrame(index=table.index, columns=["runs_low", "runs_high"], dtype=np.float64)
     for _, part in table.groupby(["corpus", "family", "model", "k"]):
         hits = dict(zip(part["N"].tolist(), part["hits"].tolist(), strict=True))
