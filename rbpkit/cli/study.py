@@ -193,25 +193,18 @@ def _downloads(study: Params) -> dict[str, Download]:
     from rbpkit.files.names import is_address
     from rbpkit.study.jobs import corpus_names, study_models
 
-    downloads: dict[str, Download] = {}
-
-    def add(name: str, kind: str, patterns: Sequence[str]) -> None:
-        # Two corpora may be out of one data set.
-        known = downloads[name]["allow_patterns"] if name in downloads else []
-        downloads[name] = {
-            "repo_id": name,
-            "repo_type": kind,
-            "revision": study.revision_of(name),
-            "allow_patterns": [*known, *patterns],
-        }
-
+    files: dict[tuple[str, str], list[str]] = {}  # patterns, by kind and name
     for model in study_models(study).values():
         is_folder = Path(os.path.expanduser(model)).is_dir()
         if not is_folder and not is_address(model) and not plugins.prefix_of(model):
-            add(model, "model", [*SMALL_FILES, *SAFETENSORS])
+            files["model", model] = [*SMALL_FILES, *SAFETENSORS]
     for corpus in corpus_names(study):
-        if corpus in ON_HUB:
-            add(ON_HUB[corpus].path, "dataset", ON_HUB[corpus].files)
+        if corpus in ON_HUB:  # two corpora may be out of one data set
+            files.setdefault(("dataset", ON_HUB[corpus].path), []).extend(ON_HUB[corpus].files)
+    downloads = {}
+    for (kind, name), patterns in files.items():
+        about = {"repo_id": name, "repo_type": kind, "revision": study.revision_of(name)}
+        downloads[name] = {**about, "allow_patterns": patterns}
     return downloads
 
 

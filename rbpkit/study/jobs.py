@@ -16,6 +16,7 @@ from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import cached_repository, folder_name, is_address
+from rbpkit.files.writing import write_whole
 from rbpkit.planning import why_missing
 from rbpkit.records import iter_manifests
 from rbpkit.served import ServedModel, served_name
@@ -212,8 +213,7 @@ def note_failure(out: Path, job: Job, failure: Failure | None) -> None:
         if failure is not None:
             listed[job] = failure
         rows = [(one.job.model, one.job.corpus, one.reason, one.trace) for one in listed.values()]
-        new = path.with_suffix(".tmp")
-        pd.DataFrame(rows, columns=COLUMNS).to_csv(new, index=False)
-        os.replace(new, path)
+        table = pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
+        write_whole(out, {path.name: table.encode()})
         if not rows:
             path.unlink()
