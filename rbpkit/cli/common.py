@@ -221,21 +221,21 @@ def print_rows(rows: Sequence[Mapping[str, Any]], form: Form, digits: int = 4) -
     As text and JSON without pandas, which takes half a second to load.
     """
     names = list(rows[0]) if rows else []
-    plain = [{name: _or_null(value) for name, value in row.items()} for row in rows]
+    plain = [_with_nulls(row) for row in rows]
     if form.name == "json":
         print(json.dumps(plain))
     elif form.name == "csv":
         writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(plain)
+    elif form.name == "text":
+        titles = []
+        for name in names:
+            is_text = any(isinstance(row[name], str) for row in plain)
+            titles.append(name if is_text else f" {name}")  # as pandas does, for a wider gap
+        _print_text([titles, *(_cells(row, digits) for row in plain)])
     else:
-        cells = [[_cell(row[name], digits) for name in names] for row in plain]
-        if form.name == "text":
-            is_text = {name for row in plain for name in names if isinstance(row[name], str)}
-            # A gap before columns of numbers, as pandas has it.
-            _print_text([[name if name in is_text else f" {name}" for name in names], *cells])
-        else:
-            _print_for_a_page(names, cells, form)
+        _print_for_a_page([names, *(_cells(row, digits) for row in plain)], form)
 
 
 def _print_text(lines: Sequence[Sequence[str]]) -> None:
@@ -247,33 +247,40 @@ def _print_text(lines: Sequence[Sequence[str]]) -> None:
         print(" ".join(line))
 
 
-def _print_for_a_page(names: list[str], rows: list[list[str]], form: Form) -> None:
+def _print_for_a_page(lines: Sequence[Sequence[str]], form: Form) -> None:
     """A table of Markdown or LaTeX (booktabs), with names as prose spells them."""
     from rbpkit.plots import name_of
 
     special = r"\|" if form.name == "md" else r"[&%#_{}$]"
     printed = []
-    for line in (names, *rows):
+    for line in lines:
         cells = [re.sub(r"_(low|high|percent)$", r" \1", name_of(cell)) for cell in line]
         cells = [re.sub(special, r"\\\g<0>", cell) for cell in cells]
         printed.append([re.sub(r"RBP\\?_(\d+)", r"$\\mathrm{RBP}_{\1}$", cell) for cell in cells])
     if form.name == "md":
-        printed.insert(1, ["---"] * len(names))
+        printed.insert(1, ["---"] * len(lines[0]))
         for line in printed:
             print(f"| {' | '.join(line)} |")
         return
     head, *body = (" & ".join(line) + r" \\" for line in printed)
-    print(rf"\begin{{tabular}}{{{'l' * len(names)}}}", r"\toprule", head, r"\midrule", sep="\n")
+    print(rf"\begin{{tabular}}{{{'l' * len(lines[0])}}}", r"\toprule", head, r"\midrule", sep="\n")
     print(*body, r"\bottomrule", r"\end{tabular}", sep="\n")
 
 
-def _cell(value: object, digits: int) -> str:
-    """A value as people read it; nothing for null."""
-    if value is None:
-        return ""
-    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+def _cells(row: Mapping[str, Any], digits: int) -> list[str]:
+    """The values of a row as people read them; nothing for null."""
+    cells = []
+    for value in row.values():
+        if isinstance(value, float):
+            value = f"{value:.{digits}f}"
+        cells.append("" if value is None else str(value))
+    return cells
 
 
-def _or_null(value: object) -> object:
-    """A value as JSON has it, which knows no NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _with_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON has it, which knows no NaN."""
+    plain = dict(row)
+    for name, value in row.items():
+        if isinstance(value, float) and math.isnan(value):
+            plain[name] = None
+    return plain
