@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from rbpkit_pocket.ablations import load_totals
@@ -11,10 +13,11 @@ from rbpkit_pocket.paths import CONTRASTS
 
 def test_every_run_of_a_pair_ships_and_has_the_size_of_the_other():
     S = {run.manifest.model: run.manifest.S for run in load_totals(CONTRASTS)}
-    pairs = [pair for contrast in PAIRS for pair in new_pairs(contrast)]
-    assert len(set(pairs)) == 45 and len({name for pair in pairs for name in pair}) == 63
+    pairs = [*chain.from_iterable(map(new_pairs, PAIRS))]
+    assert len(set(pairs)) == 45 and len({*chain.from_iterable(pairs)}) == 63
     for changed, other in pairs:
         assert S[changed] == pytest.approx(S[other], rel=0.02)
     for change in ("unchanged", "tokens", "wide", "deep"):
-        sizes = [S[name] for seed in SEEDS for name in side(change, seed)]
-        assert len(set(sizes)) == (3 if change == "deep" else 4)
+        for seed in SEEDS:
+            sizes = {S[name] for name in side(change, seed)}
+            assert len(sizes) == (3 if change == "deep" else 4)

@@ -77,7 +77,6 @@ def claims(
     at_1 = -of_pythia[of_pythia["k"] == 1]["slope"]
     at_100 = -of_pythia[of_pythia["k"] == 100]["slope"]
     is_close = (at_100 - 0.2).abs() <= 0.05
-    grows_ours = "{} of {} tenfold steps".format(*growing(at_k, TENS)) if len(at_k) else NONE
     results = {
         HIGH_R2: (
             f"{counted(low > 0.9)} in Figure 6 (Pythia), smallest {low.min():.3f}; "
@@ -87,7 +86,7 @@ def claims(
         ),
         GROWS: (
             grows,
-            grows_ours,
+            "{} of {} tenfold steps".format(*growing(at_k, TENS)) if len(at_k) else NONE,
             "holds" if growing(of_pythia, fine) == (40, 40) else "holds in part",
         ),
         HARD: (

@@ -73,17 +73,14 @@ def claims(
     lead = (scores - scores.loc["lognormal"]).loc["Weibull"]
     cut = (scores["k"] - scores["k + 1/2"]).loc["lognormal"]  # what the place of the cut is worth
     simulated = _simulated_ratio(laws)
-    too_high = laws["simulated_CE"] - laws["CE"]
-    gap_here = fits["simulated_CE"] - fits["CE"]
     ratios, in_ln_S = _of_families(fits)
     here = points[points["source"] == "measured"].groupby("corpus")
     off_here = [_off_parabola(models) for _, models in here if len(models) > 3]
-    measured_pairs = pairs[pairs["source"] == "measured"]
     results = {
         IDENTICAL: (
             f"Figure 8a: {eight['alpha_1']:.3f} and {eight['alpha_CE']:.3f}, yes;"
             f" Table 1: {within[0.1]} of 24 cells, {within[0.2]} within 20%",
-            f"alpha_1 / alpha_CE {span(measured_pairs['ratio'])}",
+            f"alpha_1 / alpha_CE {span(pairs[pairs['source'] == 'measured']['ratio'])}",
             identical,
         ),
         LOGNORMAL: (
@@ -94,8 +91,8 @@ def claims(
         ),
         SIMILAR: (
             f"both are power laws; ratio {simulated:.2f} (measured"
-            f" {eight['ratio']:.2f}); CE too high by {span(too_high)} nats",
-            f"ratio {span(ratios)}; CE too high by {span(gap_here)} nats",
+            f" {eight['ratio']:.2f}); CE too high by {_too_high(laws)}",
+            f"ratio {span(ratios)}; CE too high by {_too_high(fits)}",
             "holds" if abs(simulated - 1) <= 0.1 else "holds in part",
         ),
         GREEDY: (
@@ -124,6 +121,11 @@ def _simulated_ratio(models: pd.DataFrame) -> float:
     """The exponent of simulated -log p_1 over that of simulated CE."""
     of_CE = fit_power_law(models["S"], models["simulated_CE"]).alpha
     return fit_power_law(models["S"], models["simulated_neg_log_rbp1"]).alpha / of_CE
+
+
+def _too_high(models: pd.DataFrame) -> str:
+    """By how much simulated CE is above the measured one."""
+    return f"{span(models['simulated_CE'] - models['CE'])} nats"
 
 
 def _of_families(fits: pd.DataFrame) -> tuple[list[float], list[float]]:

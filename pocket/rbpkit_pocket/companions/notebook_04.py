@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from rbpkit import paper, plots
@@ -158,20 +157,15 @@ def all_exponents(lines: pd.DataFrame, points: pd.DataFrame, figures_dir: str) -
     """The exponents of all 48 lines against k, by text; saves the points of Figure 4."""
     with plots.panels(3, plots.WIDTH, ncols=4, sharey=True) as (figure, panels):
         for axes, corpus in zip(panels, paper.PLOTTED_CORPORA, strict=True):
-            _steeper(axes, lines[lines["corpus"] == corpus])
-            axes.set_title(corpus)
+            for family, line in lines[lines["corpus"] == corpus].groupby("family", sort=False):
+                ink = plots.ink_of(str(family))
+                axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
+            axes.set(xscale="log", xlabel="$k$", title=corpus)
+            plots.ticks(axes.xaxis, [10, 50, 100])
         panels[0].set_ylabel(r"$\alpha_k$")
         handles = plots.family_marks(paper.FAMILIES)
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
     plots.save(figure, points[COLUMNS], figures_dir, "figure_4_all")
-
-
-def _steeper(axes: Axes, lines: pd.DataFrame) -> None:
-    for family, line in lines.groupby("family", sort=False):
-        ink = plots.ink_of(str(family))
-        axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
-    axes.set(xscale="log", xlabel="$k$")
-    plots.ticks(axes.xaxis, [10, 50, 100])
 
 
 def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.DataFrame:
