@@ -177,7 +177,7 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
     _check_tokenizer(connection, tokenizer)
     here = Path(root).is_dir()
     weights = find_model(root, dtype="float32").revision if here else root or about["id"]
-    notes = {"served": f"by vLLM {version}"}
+    notes = {"served": f"by vLLM {version}, in the dtype of the server"}
     quantised = getattr(config, "quantization_config", None)
     if quantised:
         notes["quantised"] = str(dict(quantised).get("quant_method", "yes"))
