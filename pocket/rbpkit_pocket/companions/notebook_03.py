@@ -110,7 +110,7 @@ def residuals(
     """How far the Pythias are above the line through all but the largest, on each text."""
     parts, ends = [], []
     line = "loss above the line of the nine smaller (%); hollow: not fitted"
-    with plots.panel("The largest falls short on all four texts", line, 3.6) as axes:
+    with plots.panel("The largest does worse than predicted", line, 3.6) as axes:
         axes.axhline(0, color=INK, linewidth=1.2)
         for corpus in paper.PLOTTED_CORPORA:
             curve = published[corpus, "Pythia"]

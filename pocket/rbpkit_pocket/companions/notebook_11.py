@@ -136,18 +136,18 @@ def steps(figures_dir: str) -> None:
 def limit(zipf: pd.DataFrame, path: pd.DataFrame, figures_dir: str) -> None:
     """The fraction and -log p_1 of Zipf's law against b; the band holds the Pythias with mu < 0."""
     title = "In the limit, too, the fraction\nis above $-\\log p_1$"
-    with plots.panel(title, "Zipf's law; grey: the range of eight Pythias", 3.6) as axes:
+    with plots.panel(title, "Zipf's law; dotted: closed form; grey: eight Pythias", 3.6) as axes:
         positive = path["b"][path["b"] > 0]
         axes.axvspan(positive.min(), positive.max(), color=CONTEXT, linewidth=0)
-        ends = []
         for name, dashes in (("fraction", "--"), ("-log p_1", "-"), ("closed form", ":")):
             axes.plot(zipf["b"], zipf[name], dashes, color=INK, linewidth=1.6)
-            label = name.replace("-log p_1", r"$-\log p_1$")
-            ends.append((zipf["b"].iloc[-1], zipf[name].iloc[-1], label, INK))
+        # At the left, where the lines are far apart.
+        for name, label in (("fraction", "fraction"), ("-log p_1", r"$-\log p_1$")):
+            place = zipf["b"].iloc[4], zipf[name].iloc[4]
+            axes.annotate(label, place, (6, 6), textcoords="offset points")
         axes.set(xscale="log", ylim=(-1, 16), xlabel=r"$b = -\mu/\sigma^2$", ylabel="nats")
         axes.set_yticks([0, 5, 10, 15])
         plots.ticks(axes.xaxis, [0.1, 0.2, 0.5, 1, 2, 4])
-        plots.label_ends(axes, ends)
     plots.save(axes, zipf, figures_dir, "figure_C2_limit")
 
 

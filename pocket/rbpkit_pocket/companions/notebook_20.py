@@ -55,7 +55,7 @@ def ruler(
     models = [model for model in ordinary if model.manifest.corpus == text]
     models.sort(key=lambda model: model.ce())
     title = "The excess: how far above the line"
-    with plots.panel(title, f"{plots.short(text)}, k = {k}; dots: 25 ordinary models", 3.6) as axes:
+    with plots.panel(title, f"{plots.short(text)}, k = {k}; dots: ordinary models", 3.6) as axes:
         for model in models:
             axes.plot(model.ce(), -np.log(model.rbp(k)), "o", color=OTHER, ms=5)
         every: list[Any] = [*models, *pair]
@@ -81,7 +81,7 @@ def ruler(
 def by_k(beyond: pd.DataFrame, means: pd.DataFrame, figures_dir: str) -> None:
     """The difference of excesses of both contrasts by k, in percent, and their means."""
     title = "Deep models: better at k = 1\nthan their CE says, worse at k = 100"
-    line = "rank loss beyond CE, changed less unchanged run"
+    line = "rank loss beyond CE, changed run minus unchanged one"
     with plots.panel(title, line, 4) as axes:
         axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
         axes.text(50, 0, "within 1%", color=OTHER, size=10, va="center", ha="center")
