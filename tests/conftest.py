@@ -1,8 +1,7 @@
 """Small real models and texts that several tests share."""
 
-from __future__ import annotations
-
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -24,6 +23,8 @@ from rbpkit import plugins
 from rbpkit.cli import app
 from rbpkit.records import load_summaries, slug
 from rbpkit_pocket import families, paths
+
+ROOT = Path(__file__).resolve().parents[1]
 
 TEXTS = (
     "The rank of a token is the number of tokens that score at least as high.",
@@ -52,6 +53,16 @@ def figures_and_threads_as_before():
     torch.set_num_threads(threads)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def docs_module(name: str):
+    """A module of docs/, which is not a package."""
+    path = ROOT / "docs" / f"{name}.py"
+    found = importlib.util.spec_from_file_location(f"docs_{path.stem}", path)
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # dataclasses look their module up
+    found.loader.exec_module(module)
+    return module
 
 
 def forget() -> None:

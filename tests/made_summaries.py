@@ -1,7 +1,5 @@
 """Manifests, records and summaries that a test makes up."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rbpkit.files.manifest import Manifest

@@ -1,7 +1,5 @@
 """A plugin of `make test`: nbval reaches its kernels as `rbpkit.study.notebooks` does."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import nbval.kernel

@@ -1,7 +1,5 @@
 """Configs of any model type, made small: what a type is made of, not how large it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Accuracy from loss: planted laws are found, and what the rule cannot be trusted for is said."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -20,14 +18,16 @@ def planted(ce, eps: float = 1.3, level: float = -0.6, text: str = "t", k: int =
 
 
 def test_a_planted_law_is_found_from_a_table(rbpkit, tmp_path):
-    table = pd.concat([planted(np.linspace(3, 5, 9)), planted([2.5, 3.3, 4.1, 6.0], text="u")])
+    other = planted([2.5, 3.3, 4.1, 6.0], text="u")
+    table = pd.concat([planted(np.linspace(3, 5, 9)), other])
     truth = table["acc"].to_numpy().copy()
     hidden = [2, 5, 10]
     table = table.reset_index(drop=True)
     table.loc[hidden, "acc"] = np.nan
     predicted = axis.predict_pairs(table)
     assert predicted["predicted"].to_numpy() == pytest.approx(truth[hidden], rel=1e-9)
-    assert (predicted["low"] < truth[hidden]).all() and (truth[hidden] < predicted["high"]).all()
+    assert (predicted["low"] < truth[hidden]).all()
+    assert (truth[hidden] < predicted["high"]).all()
     assert (predicted["note"] == "").all()
     table.to_csv(tmp_path / "pairs.csv", index=False)
     status, out, _ = rbpkit("predict", "--pairs", tmp_path / "pairs.csv", "--json")
@@ -68,7 +68,8 @@ def test_what_the_rule_was_not_tried_on_is_named(change, note):
 
 
 def test_a_text_that_nothing_is_known_of_gets_no_number():
-    table = pd.concat([planted([3, 4, 5]), planted([4.0], text="new").assign(acc=np.nan)])
+    unknown = planted([4.0], text="new").assign(acc=np.nan)
+    table = pd.concat([planted([3, 4, 5]), unknown])
     predicted = axis.predict_pairs(table.reset_index(drop=True))
     assert predicted["predicted"].isna().all()
     assert "no row of this text" in predicted["note"].iloc[0]
@@ -116,7 +117,8 @@ def test_the_lines_of_measured_models_against_cross_entropy():
     assert table["farthest"].iloc[0] == fit.models[int(np.argmax(np.abs(fit.off)))]
     inside = axis.predict_from_ce(fits, [float(fit.ce.mean())])
     assert (inside["note"] == "").all()
-    assert ((inside["RBP_low"] < inside["RBP"]) & (inside["RBP"] < inside["RBP_high"])).all()
+    assert (inside["RBP_low"] < inside["RBP"]).all()
+    assert (inside["RBP"] < inside["RBP_high"]).all()
     assert "outside the measured" in axis.predict_from_ce(fits, [99.0])["note"].iloc[0]
     with pytest.raises(InputError, match="cross-entropy must be positive"):
         axis.predict_from_ce(fits, [0.0])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from conftest import COMMIT, put_on_hub, write_jsonl
+from conftest import COMMIT, ROOT, put_on_hub, write_jsonl
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -23,8 +23,7 @@ from rbpkit.errors import InputError
 from rbpkit.files.text_files import text_fingerprint
 from rbpkit_pocket import paths
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-TOKENIZERS = SHARED / "tokenizers"
+TOKENIZERS = ROOT.parent / "shared" / "tokenizers"
 HUMANEVAL = "a12865947b6de041d36354ef6fe7b9b4fbf09236dafba37eb5f50f3b536f4199"
 needs_tokenizers = pytest.mark.skipif(not TOKENIZERS.is_dir(), reason=f"needs {TOKENIZERS}")
 

@@ -1,7 +1,5 @@
 """Models spread over devices. Two real devices need a GPU; accelerate's hooks need only a disk."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

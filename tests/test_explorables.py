@@ -1,19 +1,16 @@
 """The explorables: their pages hold today's data, and rank as the package does."""
 
-from __future__ import annotations
-
 import base64
-import importlib.util
 import json
 import random
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from conftest import ROOT, docs_module
 from safetensors.numpy import load_file
 
 from rbpkit import load_model
@@ -21,18 +18,12 @@ from rbpkit.errors import InputError
 from rbpkit.tools.rank_view import look, pieces
 from rbpkit_pocket.families import POCKET_CONTEXT, V, load_tokenizer, model_folder
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "explorables"
 
 
 @pytest.fixture(scope="module")
 def maker():
-    """docs/explorables/make.py, which is in no package."""
-    found = importlib.util.spec_from_file_location("explorables_make", FOLDER / "make.py")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    found.loader.exec_module(module)
-    return module
+    return docs_module("explorables/make")
 
 
 def data_of(page: Path) -> dict:

@@ -1,7 +1,5 @@
 """What `from rbpkit import NAME` gives: the public names, each imported when it is first used."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import pydoc

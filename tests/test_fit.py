@@ -1,7 +1,5 @@
 """fit.py: recovery from a known law, the textbook formulas, refusals; the curves of models."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from functools import partial

@@ -1,12 +1,11 @@
 """Output heads with a scale or a soft cap: found in real models, and applied in float32."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 import torch
+from conftest import TINY
 from small_models import spread_weights
 from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -16,16 +15,8 @@ from rbpkit.models import linear_head, load_model
 from rbpkit.ranking import token_ranks
 
 V = 2048
-SMALL = {
-    "vocab_size": V,
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 4,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-}
+SMALL = {**TINY, "vocab_size": V, "pad_token_id": 0}
+SMALL |= {"num_attention_heads": 4, "num_key_value_heads": 4}
 LATENT = {"q_lora_rank": 16, "kv_lora_rank": 8, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4}
 # model_type -> its config, and the scale and the soft cap of its head.
 HEADS = {

@@ -1,7 +1,5 @@
 """Measuring end to end: real folders, real files, ranks compared with a naive count."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import math
@@ -37,7 +35,8 @@ def naive(model, encoded) -> np.ndarray:
         logits = model.logits(ids)[0].double()
         for i in np.flatnonzero(one.scored):
             row, target = logits[i], int(one.input_ids[i + 1])
-            greater, equal = int((row > row[target]).sum()), int((row == row[target]).sum()) - 1
+            greater = int((row > row[target]).sum())
+            equal = int((row == row[target]).sum()) - 1
             nll = float(torch.logsumexp(row, 0) - row[target])
             out.append((one.document, i + 1, greater, equal, nll))
     return np.array(out)
@@ -100,7 +99,8 @@ def test_a_model_that_gives_its_own_logits_gets_small_batches(
     assert len(sizes) > 1 and max(sizes) <= 130
 
 
-LONG = " ".join(f"{text} {i}," for i in range(3) for text in (TEXTS[0], TEXTS[1], TEXTS[5]))
+PARTS = [TEXTS[0], TEXTS[1], TEXTS[5]]
+LONG = " ".join(f"{text} {i}," for i in range(3) for text in PARTS)
 
 
 @pytest.fixture

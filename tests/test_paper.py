@@ -1,7 +1,5 @@
 """paper.py: the shipped numbers are whole, agree with one another, and give the paper's tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Saved figures: the same bytes each time, and points to six digits."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

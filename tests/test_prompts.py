@@ -1,7 +1,5 @@
 """Corpora with prompts: what is read and not scored, to the token."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

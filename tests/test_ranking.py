@@ -54,8 +54,9 @@ def assert_naive(ranks, logits, targets):
 
 def head(T, d, V, dtype=torch.float32, seed=0, scale=1.0):
     g = torch.Generator().manual_seed(seed)
-    hidden, matrix = torch.randn(T, d, generator=g), torch.randn(V, d, generator=g) * scale
-    return hidden.to(dtype), matrix.to(dtype), torch.randint(V, (T,), generator=g)
+    hidden = torch.randn(T, d, generator=g).to(dtype)
+    matrix = (torch.randn(V, d, generator=g) * scale).to(dtype)
+    return hidden, matrix, torch.randint(V, (T,), generator=g)
 
 
 def joined(*args, **kwargs):
@@ -104,18 +105,21 @@ def test_exact_products_whatever_the_chunks(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_any_leading_shape_with_ignored_places(dtype, monkeypatch):
     monkeypatch.setattr(ranking, "MEMORY_BYTES", 8 * 31 * 4)  # four rows at a time
-    logits = head(36, 31, 1, dtype)[0].mul(2).round().view(2, 3, 6, 31)[:, :, :-1]
+    rounded = head(36, 31, 1, dtype)[0].mul(2).round()
+    logits = rounded.view(2, 3, 6, 31)[:, :, :-1]
     targets = torch.arange(30).view(2, 3, 5) % 20
     targets[:, :, 0] = -100
     logits[:, :, 0] = torch.nan  # nobody looks there
     ranks = logit_ranks(logits, targets, entropy=True)
     scored = targets >= 0
-    assert not ranks.rank()[~scored].any() and not ranks.rank("optimistic")[~scored].any()
+    assert not ranks.rank()[~scored].any()
+    assert not ranks.rank("optimistic")[~scored].any()
     assert ranks.nll.isnan().equal(~scored) and ranks.entropy.isnan().equal(~scored)
     flat = ranking.TokenRanks(*(values[scored] for values in vars(ranks).values()))
     assert_naive(flat, logits[scored], targets[scored])
     alone = logit_ranks(logits[1, 1, 1], targets[1, 1, 1])
-    assert alone.rank().shape == () and alone.rank() == ranks.rank()[1, 1, 1]
+    assert alone.rank().shape == ()
+    assert alone.rank() == ranks.rank()[1, 1, 1]
     logits[0, 1, 3, 7] = torch.inf
     with pytest.raises(NonFiniteError, match="token row 8, vocabulary column 7, is inf"):
         logit_ranks(logits, targets)
@@ -156,7 +160,8 @@ def test_neighbouring_floats_are_not_ties():
     row = torch.stack([one, one.nextafter(one + 1), one.nextafter(one - 1), one])
     tiny = torch.tensor([0.0, 1e-45, -1e-45, 0.0])  # the smallest denormals
     ranks = logit_ranks(torch.stack([row, tiny]), torch.tensor([0, 0]))
-    assert (ranks.n_greater.tolist(), ranks.n_equal.tolist()) == ([1, 1], [1, 1])
+    assert ranks.n_greater.tolist() == [1, 1]
+    assert ranks.n_equal.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -173,7 +178,8 @@ def test_large_logits_do_not_overflow():
     logits = torch.tensor([[1e4, 0.0, -1e4], [200.0, 0.0, 100.0], [3e38, 3e38, -1.0]])
     ranks = logit_ranks(logits, torch.tensor([1, 1, 0]))
     assert_naive(ranks, logits, torch.tensor([1, 1, 0]))
-    hidden, matrix = torch.tensor([[1.0], [2e-38]]), torch.tensor([[500.0], [0.0], [3e38]])
+    hidden = torch.tensor([[1.0], [2e-38]])
+    matrix = torch.tensor([[500.0], [0.0], [3e38]])
     ranks = token_ranks(hidden, matrix, torch.tensor([1, 1]))
     assert_naive(ranks, joined(hidden, matrix), torch.tensor([1, 1]))
 
@@ -313,7 +319,8 @@ def test_every_family_in_every_dtype(family, dtype):
     text = "def rank(logits, target):\n    return (logits >= logits[target]).sum()\n" * 8
     ids = torch.tensor([model.tokenizer(text)["input_ids"]])[:, :201]
     targets = ids[0, 1:]
-    hidden, own = model.hidden(ids)[0, :-1], model.logits(ids)[0, :-1]
+    hidden = model.hidden(ids)[0, :-1]
+    own = model.logits(ids)[0, :-1]
     assert hidden.dtype == model.head.weight.dtype == dtype and len(targets) > 150
     assert own.dtype == (torch.float32 if family == "Mamba" else dtype)  # as its own code has it
     logits = joined(hidden, model.head.weight, bias=model.head.bias)

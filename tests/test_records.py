@@ -564,36 +564,3 @@ def test_checkpoints_and_weights_are_chosen_only_where_there_are_several(tmp_pat
     assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
     with pytest.raises(InputError, match=r"no model 'othr'; did you mean other"):
         models(model=["other", "othr"])
-
-
-def checkpoint(run: str, step: int, S: int, at: str = "", **changes):
-    """Records of a checkpoint of a run in the folder /AT/RUN; without `at`, none is noted."""
-    name = f"{run}/checkpoint-{step}"
-    folder = f"/{at}/{name}" if at else ""
-    about = {"model": name, "S": S, "revision": f"{at}{step}", "folder": folder, **changes}
-    return make_records([4, 9], gaps=False, **about)
-
-
-def test_runs_of_one_name_in_two_folders_are_two_runs(tmp_path):
-    for records in (
-        checkpoint("a", 300, S=856, at="x/runs"),
-        checkpoint("a", 300, S=856, at="x/runs", corpus="C4"),
-        checkpoint("a", 300, S=856, at="z", corpus="C5", revision="x/runs300"),
-        checkpoint("a", 600, S=856, at="x/runs4"),
-        checkpoint("b", 300, S=856, at="x/runs4"),
-        checkpoint("c", 300, S=856),
-        checkpoint("c", 600, S=856),
-    ):
-        write_records(tmp_path, records)
-    said: list[str] = []
-
-    def models(**asked):
-        found = load_summaries(tmp_path, say=said.append, **asked)
-        return sorted({summary.manifest.model for summary in found})
-
-    told = ["b/checkpoint-300", "c/checkpoint-600", "runs/a/checkpoint-300"]
-    assert models(checkpoint="last") == sorted([*told, "runs4/a/checkpoint-600"])
-    assert said == [
-        "Of each training run only the last checkpoint is used; left out: c/checkpoint-300."
-    ]
-    assert models(model="/x/runs4/a/checkpoint-600") == ["runs4/a/checkpoint-600"]

@@ -1,7 +1,5 @@
 """Scores of any program: a function that gives logits, and a table of ranks and losses."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -24,7 +22,7 @@ def bigram(documents: int) -> LogitsRanker:
     """Counts of pairs of tokens, add-one smoothed, of that many documents."""
     tokenizer = families.load_tokenizer()
     counts = np.ones((families.V, families.V), dtype=np.float32)
-    for text in load_corpus("pocket:prose", documents=documents).documents:
+    for text in load_corpus("pocket:humaneval", documents=documents).documents:
         ids = np.array(tokenizer(text, verbose=False)["input_ids"])
         np.add.at(counts, (ids[:-1], ids[1:]), 1)
     log_counts = np.log(counts)
@@ -41,7 +39,7 @@ def bigram(documents: int) -> LogitsRanker:
 
 def test_a_function_and_a_table_of_its_scores_give_the_same_fit(rbpkit, tmp_path):
     """Three n-gram models, measured as functions, and again from tables of their scores."""
-    corpus = load_corpus("pocket:code", documents=5)
+    corpus = load_corpus("pocket:humaneval", documents=5)
     for documents in (3, 10, 30):
         result = measure(bigram(documents), corpus, tmp_path / "functions", max_length=100)
         about = result.summary.manifest
@@ -54,7 +52,7 @@ def test_a_function_and_a_table_of_its_scores_give_the_same_fit(rbpkit, tmp_path
             table.to_parquet(scores)
         status, out, err = rbpkit(
             *("measure", "--model", scores, "--size", about.S, "--vocabulary", about.V),
-            *("--corpus", "pocket:code", "--documents", 5, "--max-length", 100),
+            *("--corpus", "pocket:humaneval", "--documents", 5, "--max-length", 100),
             *("--family", "bigram", "--out", tmp_path / "tables", "--json"),
         )
         assert status == 0, err

@@ -1,7 +1,5 @@
 """A model behind a vLLM server: recorded answers of a real one, and servers that misbehave."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """S and the context of every model type that can be built small."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from small_models import small_config

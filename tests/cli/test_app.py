@@ -1,7 +1,5 @@
 """The command line as a user meets it: tables, JSON, one-line errors, exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -13,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, save_model, study_file
+from conftest import COMMAND_LINE, ROOT, save_model, study_file
 from test_records import make_records
 from transformers import GPT2Config
 
@@ -22,8 +20,6 @@ from rbpkit.measuring import measure
 from rbpkit.records import Records, write_records
 from rbpkit.settings import PlaceSettings
 from rbpkit_pocket import families, recipes
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def gpt2(folder: Path, width: int, layers: int = 2, seed: int = 0) -> Path:

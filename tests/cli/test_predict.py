@@ -1,7 +1,5 @@
 """`rbpkit predict`: its table, its warnings, its one-line errors."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

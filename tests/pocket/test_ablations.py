@@ -1,7 +1,5 @@
 """Runs that ship as totals: the grid of sizes and tokens, ablations, other seeds. Copying."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The blind check: the committed predictions are the tool's, and its score is the one we state."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """Captioners end to end: pictures in files, unlike models, ranks compared with a naive loop."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

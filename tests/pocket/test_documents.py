@@ -4,9 +4,9 @@ import dataclasses
 import re
 from contextlib import suppress
 from importlib import metadata
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from packaging.version import Version
 
 from rbpkit.files.text_files import text_fingerprint
@@ -16,49 +16,9 @@ from rbpkit_pocket.documents import (
     SPLITS,
     PackageDocument,
     documents_of_file,
-    documents_of_module,
     load_pocket_documents,
     read_lists,
-    sections,
 )
-
-SOURCE = '''
-def alone(a, b=2, *args, key: "str" = "x") -> int:
-    """Adds the two numbers."""
-    return a + b
-
-def two_words(a):
-    """Too short."""
-    return a
-
-class Outer:
-    @property
-    def size(self):
-        """The size of the thing."""
-        def local():
-            """Functions in functions are no documents."""
-        return self._size
-'''
-
-
-def test_documents_of_a_module():
-    found = documents_of_module(SOURCE, "pkg/mod.py")
-    questions = {one.name: one.text for one in found if one.corpus == "qa"}
-    assert questions == {
-        "pkg.mod.alone": (
-            'pkg.mod.alone(a, b=2, *args, key: "str" = "x") -> int\nAdds the two numbers.'
-        ),
-        "pkg.mod.Outer.size": "pkg.mod.Outer.size(self)\nThe size of the thing.",
-    }
-    code = {one.name: one.text for one in found if one.corpus == "code"}
-    assert code["pkg.mod.two_words"] == 'def two_words(a):\n    """Too short."""\n    return a'
-    assert documents_of_module(SOURCE + "def broken(:\n", "pkg/mod.py") == []
-
-
-def test_sections_are_whole_paragraphs_of_at_least_600_characters():
-    paragraphs = [f"{i}. " + "word " * 69 + "end" for i in range(5)]  # 351 characters each
-    expected = ["\n\n".join(paragraphs[:2]), "\n\n".join(paragraphs[2:4]), paragraphs[4]]
-    assert sections("\n\n  \n\n".join(paragraphs)) == expected
 
 
 def listed(corpus: str, split: str) -> list[tuple[str, str]]:
@@ -71,8 +31,7 @@ def listed(corpus: str, split: str) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def pinned_text() -> None:
     """Skip if another version than the pinned one of any package is installed."""
-    constraints = Path(__file__).resolve().parents[2] / "constraints.txt"
-    for line in constraints.read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
         name, equals, pin = line.partition("==")
         if not equals or name.startswith("#"):
             continue

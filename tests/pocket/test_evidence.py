@@ -1,7 +1,5 @@
 """What others published: values with their sources, S from public shapes, the blind check."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws in size and training tokens: planted and found again, told apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -50,11 +48,13 @@ def test_the_forms_are_told_apart():
 
 
 def test_three_tests_hold_out_the_right_models_and_copy_the_right_ones():
-    S, T = (x.ravel() for x in np.meshgrid([1e4, 1e5, 5e5], [3e6, 6e6, 12e6]))
-    S, T = np.append(S, [2e6, 3e6]), np.append(T, [12e6, 12e6])
+    S = [*(1e4, 1e5, 5e5) * 3, 2e6, 3e6]
+    T = [*[3e6] * 3, *[6e6] * 3, *[12e6] * 5]
     found = {}
-    for name, (keep, out, copied) in held_out_sets(S, T, np.arange(11.0)).items():
-        found[name] = (int(keep.sum()), np.flatnonzero(out).tolist(), copied.tolist())
+    sets = held_out_sets(np.array(S), np.array(T), np.arange(11.0))
+    for name, (keep, out, copied) in sets.items():
+        held_out = np.flatnonzero(out).tolist()
+        found[name] = (int(keep.sum()), held_out, copied.tolist())
     assert found == {
         "largest size": (9, [2, 5, 8], [1, 4, 7]),
         "longest training": (9, [6, 7, 8], [3, 4, 5]),

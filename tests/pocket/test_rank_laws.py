@@ -1,7 +1,5 @@
 """The lognormal over ranks: what is planted is found, sums are those of every term, the paper."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -18,7 +16,8 @@ PLANTED = [(1.19, 3.69), (-14.29, 5.76), (3.0, 1.0)]  # two of Figure 8c, and a 
 
 def naive_mass(mu: float, sigma: float, k: np.ndarray, k_min: int) -> np.ndarray:
     """The definition: a difference of two Phi, over all that lies above k_min - 1/2."""
-    low, high = (np.log(k - 0.5) - mu) / sigma, (np.log(k + 0.5) - mu) / sigma
+    low = (np.log(k - 0.5) - mu) / sigma
+    high = (np.log(k + 0.5) - mu) / sigma
     begin = (np.log(k_min - 0.5) - mu) / sigma
     return (norm.sf(low) - norm.sf(high)) / norm.sf(begin)
 
@@ -29,9 +28,11 @@ def naive_mass(mu: float, sigma: float, k: np.ndarray, k_min: int) -> np.ndarray
 @pytest.mark.parametrize("k_min", [1, 2])
 @pytest.mark.parametrize(("mu", "sigma"), PLANTED)
 def test_a_planted_lognormal_is_found_and_is_the_maximum(mu, sigma, k_min):
-    n, above = 100_000, norm.sf((np.log(k_min - 0.5) - mu) / sigma)
-    drawn = np.exp(mu + sigma * norm.isf(np.random.default_rng(0).uniform(0, above, n)))
-    ranks, counts = np.unique(np.maximum(np.floor(drawn + 0.5), k_min), return_counts=True)
+    n = 100_000
+    above = norm.sf((np.log(k_min - 0.5) - mu) / sigma)
+    shares = np.random.default_rng(0).uniform(0, above, n)
+    drawn = np.floor(np.exp(mu + sigma * norm.isf(shares)) + 0.5)
+    ranks, counts = np.unique(np.maximum(drawn, k_min), return_counts=True)
     fit = fit_lognormal(ranks, counts, k_min=k_min)
 
     def score(mu, sigma):
@@ -64,7 +65,8 @@ def test_figure_8c_prints_the_rounded_form_without_an_upper_end(model):
 
 
 def test_ranks_that_no_lognormal_fits_are_refused():
-    edges = np.append(np.unique(np.round(np.geomspace(1, 1e6, 200))), np.inf)
+    whole = np.unique(np.round(np.geomspace(1, 1e6, 200)))
+    edges = np.append(whole, np.inf)
     mass = -np.diff(edges**-1.0 + edges**-0.1)  # falls off ever more slowly
     with pytest.raises(InputError, match="power law"):
         fit_lognormal(edges[:-1], mass, upto=edges[1:])
@@ -105,11 +107,13 @@ def test_closed_form_is_the_integrals_and_half_the_first_term(mu, sigma):
 
     half = norm.pdf(0, mu, sigma) / 2
     c = integral(lambda L: 1.0) + half
-    rest = integral(lambda L: L + (L - mu) ** 2 / (2 * sigma**2)) + half * (mu / sigma) ** 2 / 2
+    rest = integral(lambda L: L + (L - mu) ** 2 / (2 * sigma**2))
+    rest += half * (mu / sigma) ** 2 / 2
     found = rank_laws.closed_form(mu, sigma)
     assert found.log_c == pytest.approx(np.log(c), rel=1e-10)
     assert found.neg_log_p1 == pytest.approx(np.log(c / 2 / half), rel=1e-10)
-    assert found.CE == pytest.approx(np.log(c * np.sqrt(2 * np.pi) * sigma) + rest / c, rel=1e-9)
+    expected = np.log(c * np.sqrt(2 * np.pi) * sigma) + rest / c
+    assert found.CE == pytest.approx(expected, rel=1e-9)
 
 
 def test_closed_form_gives_figure_8b_and_the_sums_do_not():
@@ -125,16 +129,19 @@ def test_closed_form_gives_figure_8b_and_the_sums_do_not():
 def test_figure_8b_inverted_is_what_figure_8c_prints():
     laws = rank_laws.published_laws().set_index("model")
     names = ["mu", "sigma"]
-    assert (laws.loc[PRINTED.index, names] - PRINTED[names]).abs().to_numpy().max() <= 0.005
+    gap = laws.loc[PRINTED.index, names] - PRINTED[names]
+    assert gap.abs().to_numpy().max() <= 0.005
     # The authors' program lists the ten pairs in full; these are its first and its 6.9B.
     assert laws.iloc[0][names].tolist() == pytest.approx([1.1892951, 3.6899895], abs=1e-6)
     assert laws.iloc[8][names].tolist() == pytest.approx([-12.8474902, 5.5850037], abs=1e-6)
 
 
 def test_inversion_recovers_what_it_was_given_or_says_that_there_is_nothing():
-    mu, sigma = np.array([-60.0, -14.0, -1.0, 0.0, 3.0]), np.array([30.0, 4.0, 1.5, 4.0, 6.0])
+    mu = np.array([-60.0, -14.0, -1.0, 0.0, 3.0])
+    sigma = np.array([30.0, 4.0, 1.5, 4.0, 6.0])
     laws = rank_laws.closed_form(mu, sigma)
     found = rank_laws.invert(laws.CE, laws.neg_log_p1)
-    assert found[0] == pytest.approx(mu, abs=1e-6) and found[1] == pytest.approx(sigma)
+    assert found[0] == pytest.approx(mu, abs=1e-6)
+    assert found[1] == pytest.approx(sigma)
     with pytest.raises(InputError, match="CE = 9"):
         rank_laws.invert([9.0], [1.0])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from conftest import content
+from conftest import ROOT, content
 from safetensors import safe_open
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
@@ -47,7 +47,8 @@ def torch_as_it_was():
 
 def test_rate_warms_up_and_falls_to_zero():
     recipe = Recipe(tokens=100 * 4096, warmup=0.1, rate=64.0)  # 100 steps
-    up, down = [(step + 1) / 10 for step in range(10)], [1 - step / 90 for step in range(91)]
+    up = [(step + 1) / 10 for step in range(10)]
+    down = [1 - step / 90 for step in range(91)]
     rates = [recipe.rate_at(step, 64) for step in range(101)]
     assert rates == pytest.approx([*up, *down])  # zero one step after the last
 
@@ -188,7 +189,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed, tiny_run, tmp_path)
     folder, script = tmp_path / "killed", tmp_path / "run.py"
     script.write_text(KILLED_RUN)
     command = [sys.executable, str(script), str(Path(__file__).parent), str(folder)]
-    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    process = subprocess.Popen(command, cwd=ROOT)
     try:
         wait_for_step(20, folder, process)
     finally:

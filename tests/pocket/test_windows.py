@@ -1,7 +1,5 @@
 """Windows of N tokens: against simulation, the counts behind Figure 7."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -19,7 +17,8 @@ def windows_of(hit: np.ndarray, N: int) -> np.ndarray:
 
 def counted(hit: np.ndarray) -> pd.DataFrame:
     """A table of windows at k = 1 of one document with these hits."""
-    summary = made(10_000, np.where(hit, 1, 2), documents=np.zeros(hit.size, dtype=np.int32))
+    ranks = np.where(hit, 1, 2)
+    summary = made(10_000, ranks, documents=np.zeros_like(ranks))
     table, _ = windows.measured_windows([summary], ["c"], ["f"], [2, 5, 10], [1])
     return table.set_index("N")
 

@@ -1,7 +1,5 @@
 """A full disk: one clear line and the right exit status, and nothing done is lost."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """A sweep that is killed or interrupted: the same command ends with the undisturbed records."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -16,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, TEXTS, digests, needs_proc, study_file, write_jsonl
+from conftest import COMMAND_LINE, ROOT, TEXTS, digests, needs_proc, study_file, write_jsonl
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
@@ -26,7 +24,6 @@ from rbpkit.study.params import load_params
 from rbpkit.study.sweep import sweep
 from rbpkit_pocket import families
 
-ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
 

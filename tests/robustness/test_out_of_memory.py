@@ -1,7 +1,5 @@
 """Memory runs out in a forward pass: smaller batches, every token once, and nothing else hidden."""
 
-from __future__ import annotations
-
 import weakref
 
 import pytest

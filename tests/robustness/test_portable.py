@@ -3,17 +3,13 @@
 Every printed output must be the committed one, and the points of every figure agree to five digits.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import nbformat
 import pandas as pd
 import pytest
+from conftest import ROOT
 
 from rbpkit.study.notebooks import notebook_names, run
 
-ROOT = Path(__file__).resolve().parents[2]
 RTOL, ATOL = 2e-5, 1e-9  # a step in the last digit that is written; differences of about 1e-16
 
 

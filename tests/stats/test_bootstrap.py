@@ -1,7 +1,5 @@
 """The one bootstrap: what it draws, that draws are shared, and what it covers."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

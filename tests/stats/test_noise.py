@@ -1,7 +1,5 @@
 """The misses that a line needs are found, and the k where they run out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -45,7 +43,8 @@ def test_with_the_misses_needed_r2_is_about_what_was_asked():
 
 
 def test_trusted_k_is_where_the_misses_run_out():
-    ks, misses = np.array([1, 10, 100, 1000]), np.outer([10_000, 1000, 100, 10], np.ones(6))
+    ks = np.array([1, 10, 100, 1000])
+    misses = np.outer([10_000, 1000, 100, 10], np.ones(6))
     assert noise.trusted_k(ks, misses, 100) == pytest.approx(100)
     assert noise.trusted_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
     assert noise.trusted_k(ks, misses, 1) == np.inf

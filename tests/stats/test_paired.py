@@ -1,7 +1,5 @@
 """Two models on the same documents: differences, intervals, what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -30,7 +28,8 @@ def test_differences_are_paired(pair):
     place = a.k_grid.tolist().index(10)
     more_hits = (b.document_hits - a.document_hits)[:, place]
     less_nll = b.document_nll - a.document_nll
-    assert table["B-A"]["RBP_10"] == pytest.approx(b.rbp(10) - a.rbp(10), abs=1e-15)
+    gain = b.rbp(10) - a.rbp(10)
+    assert table["B-A"]["RBP_10"] == pytest.approx(gain, abs=1e-15)
     for quantity, of_documents in (("RBP_10", more_hits), ("CE", less_nll)):
         found = table.loc[quantity, ["low", "high"]].tolist()
         assert found == pytest.approx(interval(weights @ of_documents / tokens), abs=1e-12)
@@ -50,8 +49,9 @@ def test_the_documents_that_differ_most(pair):
 
 
 def test_from_k_equal_to_V_on_there_is_no_difference():
-    a = made(1, [1, 2, 3] * 20, V=60, nll=np.full(60, 2))
-    b = made(2, [1, 2, 3] * 20, V=60, nll=np.full(60, 1.5))
+    ranks = [1, 2, 3] * 20
+    a = made(1, ranks, V=60, nll=np.full(60, 2))
+    b = made(2, ranks, V=60, nll=np.full(60, 1.5))
     table = differences(a, b, (50, 60, 100)).set_index("quantity")
     assert (table.loc["RBP_60":, ["A", "B"]] == 1).all(axis=None)
     assert (table.loc["RBP_60":, ["B-A", "low", "high"]] == 0).all(axis=None)

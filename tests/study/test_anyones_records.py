@@ -3,8 +3,6 @@
 `make test` runs one mixed folder through four notebooks, `make test-slow` every case through all.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,20 +52,16 @@ NAMES = [name for name in notebook_names() if takes_records(name)]
 QUICK = [name for name in NAMES if name[:2] in ("03", "07", "09", "17")]
 
 
-def put_summary(path: Path, model: str, fields: dict[str, str]) -> None:
-    """The summary of a pocket model on prose, with other fields in its manifest."""
-    source = paths.SUMMARIES / slug("pocket:prose") / f"{model}.summary.npz"
-    summary = Summary.from_bytes(source.read_bytes(), source)
-    manifest = Manifest(**vars(summary.manifest) | fields)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(dataclasses.replace(summary, manifest=manifest).to_bytes())
-
-
 def put_records(folder: Path, models: Sequence[str], family: str, corpus: str) -> None:
     """Summaries of pocket models on prose, under a family's and a corpus's name."""
+    there = folder / slug(corpus)
+    there.mkdir(parents=True, exist_ok=True)
     for model in models:
-        path = folder / slug(corpus) / f"{model}.summary.npz"
-        put_summary(path, model, {"family": family, "corpus": corpus})
+        name = f"{model}.summary.npz"
+        source = paths.SUMMARIES / slug("pocket:prose") / name
+        summary = Summary.from_bytes(source.read_bytes(), source)
+        manifest = Manifest(**vars(summary.manifest) | {"family": family, "corpus": corpus})
+        (there / name).write_bytes(dataclasses.replace(summary, manifest=manifest).to_bytes())
 
 
 def outputs_of(path: Path) -> tuple[str, list[BeautifulSoup]]:
@@ -102,25 +96,6 @@ def check_case(name: str, case: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_records_of_two_unknown_families(name, tmp_path):
     check_case(name, MIXED, tmp_path)
-
-
-@pytest.mark.slow
-def test_of_each_training_run_the_last_checkpoint_is_drawn(tmp_path):
-    """Three runs with two checkpoints each: three points a line, and a sentence on the others."""
-    for run_name, model in zip("abc", PYTHIA, strict=True):
-        for step in (20, 100):
-            name = f"{run_name}/checkpoint-{step}"
-            path = tmp_path / "records" / f"{slug(name)}.summary.npz"
-            put_summary(path, model, {"model": name, "revision": name})
-    figures = tmp_path / "figures"
-    figures.mkdir()
-    given = {**WHATEVER, "records_dir": str(tmp_path / "records"), "figures_dir": str(figures)}
-    notebook = next(name for name in NAMES if name.startswith("03"))
-    text, _ = outputs_of(run(notebook, given, tmp_path / "out"))
-    left_out = "left out: a/checkpoint-20, b/checkpoint-20, c/checkpoint-20."
-    assert text.count(f"only the last checkpoint is used; {left_out}") == 1
-    points = (figures / "figure_3.csv").read_text()
-    assert points.count("/checkpoint-100") == 3 and "/checkpoint-20" not in points
 
 
 @pytest.mark.slow

@@ -1,20 +1,14 @@
 """`rbpkit fetch` and what is read of it: a hub cache on this disk, and no network."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import huggingface_hub
 import pytest
-from conftest import COMMIT, put_on_hub, study_file, write_jsonl
+from conftest import COMMIT, ROOT, put_on_hub, study_file, write_jsonl
 from huggingface_hub import DryRunFileInfo
 
 from rbpkit.corpora import HUB_CORPORA, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.study.jobs import read_corpora
 from rbpkit.study.params import load_params
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_what_is_here_needs_nothing_and_no_network_is_one_line(hub, rbpkit):

@@ -1,18 +1,14 @@
 """`make lab`: the server's folder is the repository, so notebooks and docs/ are in reach."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import httpx
-
-ROOT = Path(__file__).resolve().parents[2]
+from conftest import ROOT
 
 
 def test_the_server_of_make_lab_shows_notebooks_and_pages(tmp_path):

@@ -3,17 +3,15 @@
 Their outputs are compared one by one by `pytest --nbval notebooks` (`make test`).
 """
 
-from __future__ import annotations
-
 import ast
 import base64
 import io
 import re
-from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
+from conftest import ROOT
 from jupytext.config import load_jupytext_config
 from PIL import Image
 
@@ -23,7 +21,6 @@ from rbpkit.study import notebooks
 from rbpkit.study.notebooks import from_twin, notebook_names, notebooks_dir, run, socket_files
 from rbpkit.study.params import load_params
 
-ROOT = Path(__file__).resolve().parents[2]
 NAMES = notebook_names()
 
 

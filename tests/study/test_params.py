@@ -1,20 +1,18 @@
 """Parameter files: the shipped ones, what is refused before anything runs, what papermill gives."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.study.jobs import corpus_names
 from rbpkit.study.params import load_params
 
-ROOT = Path(__file__).resolve().parents[2]
 GOOD = "source: pocket\nfamilies: [Pythia]\ncorpus_names: ['pocket:qa']\n"
 
 

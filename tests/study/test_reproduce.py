@@ -1,7 +1,5 @@
 """Reproducing a study: its comparison with what ships, and the whole of it."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -9,10 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from conftest import ROOT
 
 from rbpkit.errors import InputError
+from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
+from rbpkit.planning import find_model
 from rbpkit.records import load_summaries
 from rbpkit.study.params import Params, load_params
 from rbpkit.study.reproduce import (
@@ -29,7 +30,6 @@ from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.plugin import TEXT_CORPORA
 from rbpkit_pocket.trained_again import remarks
 
-ROOT = Path(__file__).resolve().parents[2]
 CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
 
 
@@ -39,8 +39,6 @@ def with_manifest(summary: Summary, **changes: object) -> Summary:
 
 
 def test_every_pocket_model_was_measured_on_every_corpus(shipped):
-    from rbpkit.models import load_model
-
     everything = [*shipped, *load_summaries(paths.MAMBA_SUMMARIES)]
     measured = [
         load_params(ROOT / "params" / f"{name}.yaml").families for name in ("pocket", "beside")
@@ -48,11 +46,12 @@ def test_every_pocket_model_was_measured_on_every_corpus(shipped):
     assert [*measured[0], *measured[1]] == list(families.SHAPES)
     for family in families.SHAPES:
         for run in recipes.runs_of(family):
-            model = load_model(paths.MODELS / run.name, device="cpu")
+            revision = find_model(paths.MODELS / run.name, dtype="float32").revision
+            S = parameter_counts(families.config_of(family, run.shape)).S
             found = [one.manifest for one in everything if one.manifest.model == run.name]
             assert {one.corpus for one in found} == {f"pocket:{name}" for name in TEXT_CORPORA}
-            assert {one.revision for one in found} == {model.revision}
-            assert {(one.family, one.S, one.V) for one in found} == {(family, model.S, model.V)}
+            assert {one.revision for one in found} == {revision}
+            assert {(one.family, one.S, one.V) for one in found} == {(family, S, families.V)}
 
 
 class Moved:

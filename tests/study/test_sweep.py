@@ -1,7 +1,5 @@
 """A study's jobs: their order, done once, failures on file, workers of which one is killed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import multiprocessing
@@ -65,29 +63,27 @@ def calls(monkeypatch) -> dict[str, list]:
     return seen
 
 
-def test_the_last_model_first_each_loaded_once_the_result_in_order(study, calls, tmp_path):
-    said = []
-    result = sweep(study, tmp_path / "out", say=said.append)
-    assert calls["load"] == [str(MIDDLE), str(SMALL)]
+def test_each_model_is_loaded_once_and_what_is_done_is_found_with_none_loaded(
+    study, calls, tmp_path
+):
+    out = tmp_path / "out"
+    first = sweep(study, out)
+    assert calls["load"] == [str(MIDDLE), str(SMALL)]  # the last one first
     jobs = [
         Job(model.name, f"{name}.jsonl") for model in (MIDDLE, SMALL) for name in ("one", "two")
     ]
     assert calls["measure"] == jobs
-    assert [line.split(":")[0] for line in said] == ["measured"] * 4
-    manifests = [one.summary.manifest for one in result.measured]
-    assert [Job(m.model, m.corpus) for m in manifests] == jobs[2:] + jobs[:2]
-    assert not result.failures and not (tmp_path / "out" / "failures.csv").exists()
+    manifests = [one.summary.manifest for one in first.measured]
+    assert [Job(m.model, m.corpus) for m in manifests] == jobs[2:] + jobs[:2]  # the study's order
+    assert not first.failures and not (out / "failures.csv").exists()
 
-
-def test_what_is_done_is_found_with_no_model_loaded(study, calls, tmp_path):
-    first = sweep(study, tmp_path / "out")
     calls["load"].clear()
-    again = sweep(study, tmp_path / "out")
+    again = sweep(study, out)
     assert not calls["load"] and all(one.found_done for one in again.measured)
     assert [one.path for one in again.measured] == [one.path for one in first.measured]
     calls["measure"].clear()
-    next((tmp_path / "out").rglob(f"{SMALL.name}.*.json")).unlink()  # one job is no longer done
-    assert len(sweep(study, tmp_path / "out").measured) == 4
+    next(out.rglob(f"{SMALL.name}.*.json")).unlink()  # one job is no longer done
+    assert len(sweep(study, out).measured) == 4
     assert calls["load"] == [str(SMALL)] and len(calls["measure"]) == 1
 
 

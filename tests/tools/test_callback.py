@@ -1,7 +1,5 @@
 """The training callback: the numbers of `measure`, and a training that does not notice it."""
 
-from __future__ import annotations
-
 import math
 import random
 import shutil

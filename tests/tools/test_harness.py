@@ -1,7 +1,5 @@
 """rbpkit as a model class of lm-evaluation-harness, run by the harness itself, offline."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

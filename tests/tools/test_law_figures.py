@@ -1,7 +1,5 @@
 """The figure of `rbpkit fit`: what is drawn of a law, and of one that may be flat."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rbpkit.fit import Curve

@@ -1,7 +1,5 @@
 """The rank view: the ranks of `measure`, bytes that add up, a page that hides nothing."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -147,12 +145,12 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
         status, out, err = rbpkit(*asked, *wrong)
         assert (status, out) == (2, "") and err.count("\n") == 1, err
     assert Path("pipe").is_fifo()
-    asked = ["look", "--corpus", "pocket:code", "--documents", 4, "--max-length", 20]
+    asked = ["look", "--corpus", "pocket:humaneval", "--documents", 4, "--max-length", 20]
     asked += ["--model", families.model_folder("Pythia", 0), families.model_folder("OPT", 0)]
     status, out, err = rbpkit(*asked, "--document", 3, "--out", "two.html")
     assert (status, out) == (0, "two.html\n"), err
     headings = BeautifulSoup(Path("two.html").read_text(), "html.parser").find_all("h1")
-    assert [one.text.split(" ranked by ")[0] for one in headings] == ["pocket:code-3"] * 2
+    assert [one.text.split(" ranked by ")[0] for one in headings] == ["pocket:humaneval-3"] * 2
     for wrong in (["--document", 4], ["--text", "mean.py"]):
         status, out, err = rbpkit(*asked, *wrong)
         assert (status, out) == (2, "") and err.count("\n") == 1, err
