@@ -7,6 +7,7 @@ batching are in `encoding`.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,10 +27,8 @@ from rbpkit.files.text_files import (
     document_of,
     fields_of,
     list_files,
-    prompts_fingerprint,
     read_documents,
     text_fingerprint,
-    unit_name,
 )
 from rbpkit.settings import TextSettings
 
@@ -102,7 +101,7 @@ class Corpus:
 
     id: the paper's name, "PLUGIN:NAME", the name of the file or folder, or one of your own.
     fingerprint: `text_fingerprint(documents)`, with pictures `pictures_fingerprint`, with prompts
-        `prompts_fingerprint`. Two corpora with the same one are the same text.
+        sha256 over it and that of the prompts. Two corpora with the same one are the same text.
     pictures: what each document is a caption of, as the laboratory reads it (`plugins.captions`);
         None for plain texts.
     prompts: what a model reads right before each document and is not scored on, with the white
@@ -136,14 +135,12 @@ class Corpus:
             if len(self.units) != len(self.documents):
                 counts = f"{len(self.units)} units for {len(self.documents)} documents"
                 raise InputError(f"{self.id}: {counts}; give one for each")
-            names = []
-            for number, unit in enumerate(self.units):
-                names.append(unit_name(unit, f"{self.id}, document {number}"))
-            object.__setattr__(self, "units", tuple(names))
+            object.__setattr__(self, "units", tuple(map(str, self.units)))
         if self.pictures is not None:
             fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
         if self.prompts is not None:
-            fingerprint = prompts_fingerprint(fingerprint, self.prompts)
+            both = f"{fingerprint} after {text_fingerprint(self.prompts)}"
+            fingerprint = hashlib.sha256(both.encode()).hexdigest()
         object.__setattr__(self, "fingerprint", fingerprint)
 
     def unit_numbers(self) -> np.ndarray:
@@ -346,11 +343,9 @@ def _from_files(
     hub: HubCorpus | None = None,
 ) -> Corpus:
     """The corpus of the rows of files; of the hub's, as its entry in `ON_HUB` says."""
-    read = functools.partial(read_documents, files, text)
-    seed = text.seed
-    if hub is not None:
-        read = functools.partial(read, keep=hub.keep, newline=True)
-        seed = None if hub.in_order else seed
+    keep, in_order = (None, False) if hub is None else (hub.keep, hub.in_order)
+    read = functools.partial(read_documents, files, text, keep, newline=hub is not None)
+    seed = None if in_order else text.seed
     source |= {"files": [file.name for file in files], "field": "+".join(fields_of(text))}
     if text.prompt is not None:
         source["prompt"] = text.prompt

@@ -293,23 +293,6 @@ def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[E
         reached = end
 
 
-def batches(
-    encoded: EncodedCorpus, batch_tokens: int, done: int = 0, padding_limit: int | None = None
-) -> Iterator[Batch]:
-    """Batches of documents (or windows) of similar length, the longest first, the same every time.
-
-    batch_tokens: the most tokens of a batch with its padding (B x L), at least 1; a longer document
-        goes alone.
-    done: how many documents to leave out, counted in this order, whatever batches they were in.
-    padding_limit: the longest batch that is padded, None for any. In longer ones all documents have
-        one length.
-
-    Longest first shows at once whether a batch fits in memory. Each scored token is in exactly one
-    batch.
-    """
-    return map(padded, groups(encoded, batch_tokens, done, padding_limit))
-
-
 def groups(
     encoded: EncodedCorpus,
     batch_tokens: int,
@@ -317,9 +300,16 @@ def groups(
     padding_limit: int | None = None,
     places: int = 0,
 ) -> Iterator[list[EncodedDocument]]:
-    """The documents of each of the `batches`.
+    """Documents (or windows) of similar length, the longest first, the same every time.
 
+    batch_tokens: the most tokens of a group with its padding (B x L), at least 1; a longer document
+        goes alone.
+    done: how many documents to leave out, counted in this order, whatever groups they were in.
+    padding_limit: the longest group that is padded, None for any. In longer ones all documents have
+        one length.
     places: how many more than its ids a document takes, such as those of a picture.
+
+    Longest first shows at once whether a batch fits in memory. Each document is in exactly one.
     """
     by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
     while done < len(by_length):

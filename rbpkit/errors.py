@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 # A part of what a library says -> what the user can do about it.
 _WAYS_OUT = {
@@ -49,10 +49,8 @@ def check_whole(key: str, value: object, least: int) -> None:
 
 def check_path(key: str, value: object) -> None:
     """InputError that names the key, unless the value is a path or a name, and not empty."""
-    name = b""
-    with suppress(UnicodeEncodeError):  # half of a character
-        name = os.fsencode(value) if isinstance(value, str | os.PathLike) else b""
-    if not name or b"\0" in name:
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+    if not path or "\0" in str(path):
         raise InputError(f"{key}={shown(value)}: must be a path, and not empty")
 
 
@@ -86,14 +84,8 @@ def reason(what: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:  # config, weight and tokenizer readers have no common error
-        raise InputError(f"{what} ({one_line(error)}){_way_out(str(error))}") from error
-
-
-def _way_out(message: str) -> str:
-    for part, advice in _WAYS_OUT.items():
-        if part in message:
-            return f"; {advice}"
-    return ""
+        ways_out = [f"; {advice}" for part, advice in _WAYS_OUT.items() if part in str(error)]
+        raise InputError(f"{what} ({one_line(error)}){''.join(ways_out)}") from error
 
 
 def one_line(error: BaseException) -> str:

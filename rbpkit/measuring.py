@@ -274,8 +274,6 @@ def ranked(
     progress: bool = False,
 ) -> Records:
     """The records of the job that `planned` describes. Raises InputError as `measured_ranks`."""
-    if model.remark:
-        say(model.remark)
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
     seconds = round(time.perf_counter() - start, 3)

@@ -69,7 +69,7 @@ class LoadedModel(Ranker):
     family: GPT2, OPT, Pythia, Qwen, Mamba; for others the config's model_type.
     V: rows of the output matrix.
     dtype, device: of the weights; of a model over several devices, that of its embedding.
-    notes: of how it was loaded: "gguf", "tokenizer" or "adapter" -> a few words.
+    notes: of how it was loaded: "gguf", "tokenizer", "adapter" or "head" -> a few words.
 
     And:
     head: None if the logits are not a linear map, scaled or soft-capped, of the hidden state. Take
@@ -93,18 +93,8 @@ class LoadedModel(Ranker):
             versions[library] = metadata.version(library)
         return versions
 
-    @property
-    def remark(self) -> str:
-        """What is said of 16-bit logits that are the model's own."""
-        if self.head is not None or self.dtype == "float32":
-            return ""
-        return (
-            f"{self.name}: its output head is not a known one (linear, scaled or soft-capped), so"
-            f" its own {self.dtype} logits are ranked; many may be tied, so prefer --dtype float32"
-        )
-
     def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
-        """As `encoding.batches`, of at most `most_tokens`."""
+        """As `Ranker.batches`, of at most `most_tokens`."""
         return super().batches(encoded, self.most_tokens(batch_tokens), done)
 
     def most_tokens(self, batch_tokens: int) -> int:
@@ -332,6 +322,12 @@ def _ready(
         head, V = linear_head(network, about["name"])
         loaded = LoadedModel(**about, V=V, head=head, padding_limit=padding_limit(network))
     _check_tokenizer(tokenizer, network, loaded.V, where)
+    if loaded.head is None and loaded.dtype != "float32":
+        note = (
+            f"not a known one (linear, scaled or soft-capped), so the model's own {loaded.dtype}"
+            " logits are ranked; many may be tied, so prefer --dtype float32"
+        )
+        loaded.notes = {**about["notes"], "head": note}
     return loaded
 
 

@@ -96,7 +96,9 @@ def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tupl
         if states.shape[-1] != layer.in_features:  # something comes before the layer
             return None, V
     # Two links: hidden state -> output of the layer -> logits. Both have to be of the known form.
-    scales = _possible_scales(network)
+    scales = [1.0]
+    for scale in _named(network, _SCALES):
+        scales += [scale, 1 / scale]
     scale_before = _scale_before(layer, states, product, scales)
     after = _scale_and_cap_after(network, inputs, layer, product, scales)
     if scale_before is None or after is None:
@@ -145,14 +147,6 @@ def _check_logits(network: PreTrainedModel, name: str, logits: Tensor) -> None:
             f"{name}: the model ({network.config.model_type}) is not causal, as a token changes the"
             " logits before it; give a left-to-right language model"
         )
-
-
-def _possible_scales(network: PreTrainedModel) -> list[float]:
-    """1, and what the config names, as a factor and as a divisor."""
-    scales = [1.0]
-    for scale in _named(network, _SCALES):
-        scales += [scale, 1 / scale]
-    return scales
 
 
 def _named(network: PreTrainedModel, names: tuple[str, ...]) -> list[float]:

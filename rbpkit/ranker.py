@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbpkit.encoding import Batch, EncodedCorpus, batches, encode
+from rbpkit.encoding import Batch, EncodedCorpus, encode, groups, padded
 from rbpkit.errors import InputError
 from rbpkit.settings import ReadingSettings
 
@@ -62,11 +62,6 @@ class Ranker(ABC):
         """The programs that can change its numbers, for the manifest: name -> version."""
         return {}
 
-    @property
-    def remark(self) -> str:
-        """A line for people before it is measured; "" for none."""
-        return ""
-
     def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCorpus:
         """The corpus as this model reads it: by its tokenizer, and cut at its context.
 
@@ -79,8 +74,8 @@ class Ranker(ABC):
         return encode(corpus, self.tokenizer, max_length=max_length, stride=reading.stride)
 
     def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
-        """The documents in batches, as `encoding.batches`."""
-        return batches(encoded, batch_tokens, done, self.padding_limit)
+        """The documents in batches, as `encoding.groups`."""
+        return map(padded, groups(encoded, batch_tokens, done, self.padding_limit))
 
     @abstractmethod
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
@@ -100,9 +95,5 @@ class Ranker(ABC):
 
 def columns_of(ranks: TokenRanks) -> dict[str, np.ndarray]:
     """The result of `logit_ranks` or `token_ranks` as `Ranker.ranks` gives it."""
-    columns = {}
-    for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
-        numbers = getattr(ranks, name)
-        if numbers is not None:
-            columns[name] = numbers.cpu().numpy()
-    return columns
+    known = {name: numbers for name, numbers in vars(ranks).items() if numbers is not None}
+    return {name: numbers.cpu().numpy() for name, numbers in known.items()}

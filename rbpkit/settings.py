@@ -185,15 +185,10 @@ class PlaceSettings(Settings):
         description="Numbers of the network; the output head stays in float32.",
         json_schema_extra=IN_KEY,
     )
-    device: Name | None = Field(
+    device: Annotated[Name, AfterValidator(check_device)] | None = Field(
         default=None,
         description="cpu, cuda, or auto: over all GPUs; by default one GPU if there is.",
     )
-
-    @field_validator("device")
-    @classmethod
-    def _can_be_a_device(cls, device: str | None) -> str | None:
-        return check_device(device)
 
 
 class RunSettings(PlaceSettings):

@@ -21,13 +21,11 @@ What does not fit waits in memory, then on disk, and is slow; without a GPU it i
 _DEVICE = re.compile(r"(auto|cpu|cuda|mps|xpu|hpu|xla|npu|mtia)(:\d+)?")
 
 
-def check_device(device: str | None) -> str | None:
+def check_device(device: str) -> str:
     """The device, unless its name says that it cannot be used. Raises InputError; loads no torch.
 
     `torch_device` finds out whether it is here.
     """
-    if device is None:
-        return None
     if not _DEVICE.fullmatch(device):
         raise InputError(f"device {device!r} is not known; use cpu, cuda or auto")
     version = metadata.version("torch")
@@ -41,7 +39,6 @@ def torch_device(device: str | None) -> torch.device:
 
     Raises InputError for a name that torch does not know and for a device that is missing.
     """
-    check_device(device)
     import torch
 
     if device is None or device == SPREAD:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,10 +36,6 @@ class Document(NamedTuple):
 
 LONGEST_FILE = 64 * 2**20
 """Bytes of a plain text, which is one document."""
-
-LONGEST_WORD = 1_000_000
-"""Characters: a tokenizer takes minutes for a longer one, or fails."""
-_WORD = re.compile(r"\w+|[^\w\s]+")
 
 Row = Mapping[str, Any]
 
@@ -174,7 +169,9 @@ def document_of(
         picture = (where, _given(row, text.image, "picture", where), folder)
     if text.unit is not None:
         value = _given(row, text.unit, "unit", where)
-        unit = unit_name(value, f"{where}, field {text.unit!r}")
+        if value != value:  # a missing author is no author called "nan"
+            raise InputError(f"{where}, field {text.unit!r}: no unit (it is {value})")
+        unit = str(value)
     if text.prompt is not None:
         prompt = _string(row, text.prompt, "prompt", where)
         if not prompt.strip():
@@ -196,23 +193,7 @@ def _string(row: Row, name: str, kind: str, where: str) -> str:
     """The string in a column, which a tokenizer can take."""
     text: str = _given(row, name, kind, where, str)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
-    if len(text) > LONGEST_WORD:
-        longest = max((len(word[0]) for word in _WORD.finditer(text)), default=0)
-        if longest > LONGEST_WORD:
-            raise InputError(f"{where}: a word of over {LONGEST_WORD:,} characters; is it text?")
     return text
-
-
-def unit_name(value: Any, where: str) -> str:
-    """The name of a document's unit. InputError for a missing one, and one that is no name."""
-    if value is None or value != value:  # a missing author is no author called "nan"
-        raise InputError(f"{where}: no unit (it is {value})")
-    return str(value)
-
-
-def prompts_fingerprint(texts: str, prompts: Iterable[str]) -> str:
-    """sha256 (hex) over the fingerprint of the texts and that of their prompts."""
-    return hashlib.sha256(f"{texts} after {text_fingerprint(prompts)}".encode()).hexdigest()
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:

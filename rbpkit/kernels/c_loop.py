@@ -12,6 +12,7 @@ import math
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,15 +41,20 @@ def count(logits: Tensor, targets: Tensor, results: Results) -> None:
     logits = logits.float()
     if logits.stride(1) != 1:
         logits = logits.contiguous()
+    _in_parts(_count, logits, targets, *results)
+
+
+def _in_parts(function: Callable[..., None], logits: Tensor, *others: Tensor) -> None:
+    """Call a function on rows of the logits and of the others, in as many threads as pay."""
     most_threads = max(1, logits.numel() // _WORTH_A_THREAD)
     threads = min(torch.get_num_threads(), most_threads)
     if threads == 1:
-        _count(logits, targets, *results)
+        function(logits, *others)
         return
     rows_each = math.ceil(len(logits) / threads)
-    parts = [tensor.split(rows_each) for tensor in (logits, targets, *results)]
+    parts = [tensor.split(rows_each) for tensor in (logits, *others)]
     with ThreadPoolExecutor(threads) as pool:  # C runs without Python's lock
-        list(pool.map(_count, *parts))  # the list waits for all, and raises what one raised
+        list(pool.map(function, *parts))  # the list waits for all, and raises what one raised
 
 
 def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
@@ -67,18 +73,11 @@ def cap(logits: Tensor, softcap: float) -> None:
     """
     compiled = library()
     assert compiled is not None  # asked by the caller
-    parts = logits.flatten().split(_WORTH_A_THREAD)
 
     def cap_part(part: Tensor) -> None:
         compiled.cap(part.data_ptr(), part.numel(), softcap)
 
-    threads = min(torch.get_num_threads(), len(parts))
-    if threads == 1:
-        for part in parts:
-            cap_part(part)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(cap_part, parts))
+    _in_parts(cap_part, logits)
 
 
 @functools.cache
