@@ -43,7 +43,11 @@ def test_weights_take_whole_units_and_as_many_as_there_are():
 
 
 def test_bad_bootstrap_is_refused():
-    for units, draws in (([0, 0], 10), ([], 10), ([0, 1, 2], 0)):
+    for units, draws in (
+        ([0, 0], 10),
+        ([], 10),
+        ([0, 1, 2], 0),
+    ):
         with pytest.raises(InputError):
             resampling.resample_weights(np.array(units, dtype=int), draws=draws)
     with pytest.raises(InputError):
