@@ -135,6 +135,9 @@ class Corpus:
             if len(self.units) != len(self.documents):
                 counts = f"{len(self.units)} units for {len(self.documents)} documents"
                 raise InputError(f"{self.id}: {counts}; give one for each")
+            for number, unit in enumerate(self.units):
+                if unit is None or unit != unit:  # a missing author is no author called "nan"
+                    raise InputError(f"{self.id}, document {number}: no unit (it is {unit})")
             object.__setattr__(self, "units", tuple(map(str, self.units)))
         if self.pictures is not None:
             fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)

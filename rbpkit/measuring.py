@@ -28,7 +28,7 @@ from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_path, one_line
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import Manifest
+from rbpkit.files.manifest import LATER_FIELDS, Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
@@ -138,7 +138,7 @@ def measure(
     max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
         if that is shorter.
     stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
-        apart (see `encode`); 0 truncates.
+        apart (see `encode`); 0 or None truncates.
     batch_tokens: the most tokens of a forward pass, padding included. Another value changes last
         bits, and now and then a rank by one. If memory runs out, smaller batches are taken and
         `say` gets a line; the manifest keeps the number that was asked for.
@@ -157,6 +157,8 @@ def measure(
         check_path("out", out)
     if not callable(say):
         raise InputError("say: must be a function that takes a line")
+    if settings.get("stride", 0) is None:
+        settings["stride"] = 0
     parts = (TextSettings, ReadingSettings, ModelSettings, RunSettings, ServerSettings)
     check_known(settings, *parts)
     reading, run = ReadingSettings.among(settings), RunSettings.among(settings)
@@ -294,18 +296,23 @@ def _run_once(
 ) -> tuple[RecordFile, bool]:
     """The finished job in `out`, run first if it is not there; whether it was there.
 
-    A finished job takes the family that is planned, unless that is only the model's default.
+    A finished job takes the family that is planned, unless that is only the model's default, and
+    whatever earlier versions did not note.
     """
     with job_lock(out, planned.key):
         done = None if force else find_done(out, planned.key)
         if done is None:
             _say_if_of_other_weights(out, planned, say)
             return write_records(out, run()), False
+        changes: dict[str, object] = {}
         family_before = done.manifest.family
         if planned.family not in (family_before, default_family):
             say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
-            done = amend(done, family=planned.family)
-        return done, True
+            changes["family"] = planned.family
+        for name in LATER_FIELDS:
+            if not getattr(done.manifest, name) and getattr(planned, name):
+                changes[name] = getattr(planned, name)
+        return amend(done, **changes) if changes else done, True
 
 
 def _say_if_of_other_weights(

@@ -374,6 +374,8 @@ def test_units_are_names_and_one_for_each_document():
     rows = [{"text": "a", "by": "x"}, {"text": "b", "by": float("nan")}]
     with pytest.raises(InputError, match="row 1, field 'by': no unit"):
         Corpus.of(rows, unit="by")
+    with pytest.raises(InputError, match="document 1: no unit"):
+        Corpus("c", ("a", "b"), units=("x", float("nan")))
     with pytest.raises(InputError, match="1 units for 2 documents"):
         Corpus("c", ("a", "b"), units=("x",))
     assert Corpus("c", ("a", "b"), units=("x", "x\0")).unit_numbers().tolist() == [0, 1]

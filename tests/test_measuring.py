@@ -24,7 +24,7 @@ from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks, rank_columns
 from rbpkit.models import load_model, model_in_memory
-from rbpkit.records import Records, load_summaries
+from rbpkit.records import Records, amend, iter_manifests, load_summaries
 
 
 def naive(model, encoded) -> np.ndarray:
@@ -321,6 +321,18 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     # Texts of one length still go together, and short ones are padded if that is right.
     assert max(rows for rows, _ in sizes) > (2 if kind == "phi3" else 1)
     assert (columns["n_greater"] != alone.n_greater).mean() > 0.05  # what padding would do
+
+
+def test_a_finished_job_gets_what_an_earlier_version_did_not_note(
+    llama_folder, text_file, tmp_path, monkeypatch
+):
+    first = measure(llama_folder, text_file, tmp_path / "out")
+    [job] = iter_manifests(tmp_path / "out")
+    amend(job, folder="", scored_bytes=0)
+    monkeypatch.setattr("rbpkit.measuring.measured_ranks", lambda *_: pytest.fail("measured again"))
+    again = measure(llama_folder, text_file, tmp_path / "out")
+    assert again.found_done and not first.found_done
+    assert again.summary.manifest == first.summary.manifest
 
 
 @pytest.mark.parametrize(

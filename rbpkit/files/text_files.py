@@ -112,8 +112,10 @@ def fields_of(text: TextSettings) -> list[str]:
 def read_txt(path: Path) -> str:
     """The text of a file, without a byte-order mark.
 
-    Raises InputError if it is not UTF-8 or too long, or cannot be read.
+    Raises InputError if it is not UTF-8, too long, or no file: a pipe would be waited for.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: not a file")
     with reason(f"{path}: cannot be read"):
         if path.stat().st_size > LONGEST_FILE:
             raise InputError(f"{path}: over {LONGEST_FILE >> 20} MiB in one document; split it")

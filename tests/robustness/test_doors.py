@@ -1,6 +1,7 @@
 """Whatever comes to a public door: the number that a naive oracle gives, or one InputError."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
 
-from rbpkit import load_corpus, load_model, measure
+from rbpkit import Corpus, fit_power_law, load_corpus, load_model, logit_ranks, measure
 from rbpkit.errors import InputError
 
 pytestmark = pytest.mark.slow
@@ -104,6 +107,61 @@ def test_files_of_json_lines(tmp_path, lines, noise, seed):
             found += [text] if text.strip() else []
     assert sorted(corpus.documents) == sorted(found)
     assert seed is not None or list(corpus.documents) == found
+
+
+@MANY
+@given(data=st.data())
+def test_logits(data):
+    shape = data.draw(st.tuples(st.integers(0, 4), st.integers(1, 9)))
+    numbers = st.floats(width=32) | st.sampled_from([0.0, 1.0, math.inf, math.nan])
+    logits = data.draw(arrays(np.float32, shape, elements=numbers))
+    targets = data.draw(arrays(np.int64, shape[0], elements=st.integers(-2, 9) | st.just(-100)))
+    try:
+        ranks = logit_ranks(torch.from_numpy(logits), torch.from_numpy(targets))
+    except InputError as error:
+        assert one_line(error)
+        scored = targets != -100
+        in_range = (0 <= targets[scored]) & (targets[scored] < shape[1])
+        assert not (in_range.all() and np.isfinite(logits[scored]).all())
+        return
+    for row, target, rank in zip(logits, targets, ranks.rank().tolist(), strict=True):
+        assert rank == (0 if target == -100 else (row >= row[target]).sum())
+
+
+@MANY
+@given(
+    S=st.lists(st.integers(1, 10**12) | ANYTHING, max_size=6),
+    loss=st.lists(st.floats(1e-6, 50) | ANYTHING, max_size=6),
+)
+def test_points_of_a_law(S, loss):
+    try:
+        law = fit_power_law(S, loss)
+    except InputError as error:
+        assert one_line(error)
+        plain = all(type(s) is int and 1 <= s < 2**53 for s in S)
+        plain &= all(type(one) is float and 1e-6 <= one <= 50 for one in loss)
+        assert not (plain and len(S) == len(loss) >= 3 and len({*S}) == len(S) and len({*loss}) > 1)
+        return
+    line = stats.linregress(np.log(S), np.log(loss))
+    assert -law.alpha == pytest.approx(line.slope, rel=1e-9, abs=1e-12)
+    assert law.r2 == pytest.approx(line.rvalue**2, rel=1e-7, abs=1e-9)
+
+
+@SOME
+@given(
+    options=st.dictionaries(
+        st.sampled_from(["field", "unit", "prompt", "name", "image"]), ANYTHING, max_size=3
+    ),
+    rows=st.lists(st.dictionaries(st.sampled_from(["text", "by"]), ANYTHING), max_size=4),
+)
+def test_rows_and_names_of_columns(options, rows):
+    try:
+        corpus = Corpus.of(rows, **options)
+    except InputError as error:
+        assert one_line(error)
+        return
+    field = options.get("field", "text")
+    assert list(corpus.documents) == [row[field] for row in rows if row[field].strip()]
 
 
 @SOME
