@@ -142,6 +142,9 @@ class Corpus:
         if self.pictures is not None:
             fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
         if self.prompts is not None:
+            if len(self.prompts) != len(self.documents):
+                counts = f"{len(self.prompts)} prompts for {len(self.documents)} documents"
+                raise InputError(f"{self.id}: {counts}; give one for each")
             both = f"{fingerprint} after {text_fingerprint(self.prompts)}"
             fingerprint = hashlib.sha256(both.encode()).hexdigest()
         object.__setattr__(self, "fingerprint", fingerprint)

@@ -28,7 +28,7 @@ from rbpkit.corpora import Corpus, check_text, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_path, one_line
 from rbpkit.files.devices import set_threads
-from rbpkit.files.manifest import LATER_FIELDS, Manifest
+from rbpkit.files.manifest import LATER_FIELDS, Manifest, beginnings
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
@@ -173,7 +173,7 @@ def measure(
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, reading)
-        planned = planned_manifest(ranker, text, encoded, run.batch_tokens)
+        planned = planned_manifest(ranker, text, encoded, reading, run.batch_tokens)
         job_run = functools.partial(ranked, ranker, text, encoded, planned, say, progress)
         if out is None:
             records, path, found_done = job_run(), None, False
@@ -198,6 +198,8 @@ def opened_corpus(
 ) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
+        for key in settings.given.keys() - {"changed_text"}:
+            raise InputError(f"{key}: only for a corpus that is read here; give it to load_corpus")
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
         return load_corpus(corpus, **settings.given)
@@ -223,7 +225,7 @@ def _opened(
         image = corpus.pictures is not None
         model = load_model(model, progress=progress, image=image, **given, **run.given)
     else:
-        for key in given:
+        for key in (*given, *run.given.keys() & {"device"}):
             raise InputError(f"{key}: only for a model that is loaded here; give it to load_model")
         dtype = getattr(model, "dtype", None)
         if "dtype" in run.given and str(dtype).removeprefix("torch.") != run.dtype:
@@ -239,10 +241,15 @@ def _opened(
 
 
 def planned_manifest(
-    model: Ranker, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int
+    model: Ranker,
+    corpus: Corpus,
+    encoded: EncodedCorpus,
+    reading: ReadingSettings,
+    batch_tokens: int,
 ) -> Manifest:
     """The manifest of the job before it is run: everything that can change its numbers."""
-    key = job_key(model, corpus, max_length=encoded.max_length, stride=encoded.stride)
+    as_read = {"max_length": encoded.max_length, "stride": encoded.stride}
+    key = job_key(model, corpus, reading.model_copy(update=as_read))
     versions = {
         "rbpkit": rbpkit.__version__,
         "python": platform.python_version(),
@@ -326,11 +333,13 @@ def _say_if_of_other_weights(
         if len(folders) == 1 or "" in folders:
             older.append(job)
     if older:
-        which = " and ".join(job.manifest.revision[:15] for job in older)
+        others = dict.fromkeys(job.manifest.revision for job in older)
+        this, *shortened = beginnings([planned.revision, *others])
+        which = " and ".join(shortened)
         files = "; ".join(job_files(job.path) for job in older)
         say(
             f"{planned.model} was measured with other weights before (revision {which}); both are"
-            f" kept, and a fit asks for one, as --where revision={planned.revision[:15]}. To"
+            f" kept, and a fit asks for one, as --where revision={this}. To"
             f" remove the older records, delete {files}"
         )
 
@@ -397,7 +406,7 @@ _NO_MEMORY = (
 
 def out_of_memory(error: BaseException | None) -> bool:
     """Whether torch found no memory for a tensor, on a GPU or (a plain RuntimeError) on the CPU."""
-    if isinstance(error, torch.OutOfMemoryError):
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):  # the second is NumPy's
         return True
     message = str(error)
     return isinstance(error, RuntimeError) and any(words in message for words in _NO_MEMORY)
@@ -428,7 +437,7 @@ def measured_ranks(
                 place = f"document {batch.documents[error.row]}"
                 place += f", token {batch.positions[error.row]}"
                 raise InputError(f"{what}: {place}: {error}") from error
-            except (RuntimeError, InputError) as error:
+            except (RuntimeError, MemoryError, InputError) as error:
                 # A plugin's errors become InputErrors, with what it raised as their cause.
                 if not out_of_memory(error) and not out_of_memory(error.__cause__):
                     raise

@@ -234,7 +234,7 @@ def _made_by_plugin(
     if not isinstance(ranker, Ranker):
         kind = type(ranker).__name__
         raise InputError(f"the plugin {plugin!r}: {what} is no Ranker but a {kind}")
-    if run.dtype != ranker.dtype:
+    if "dtype" in run.given and run.dtype != ranker.dtype:
         raise InputError(f"dtype={run.dtype!r}: {own_name} is in {ranker.dtype}; leave dtype out")
     ranker = renamed(ranker, named.name or own_name)
     ranker.family = named.family or ranker.family

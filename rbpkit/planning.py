@@ -17,7 +17,7 @@ from rbpkit.files.architectures import context_of
 from rbpkit.files.libraries import quiet
 from rbpkit.files.manifest import JobKey
 from rbpkit.files.names import is_address, is_table
-from rbpkit.settings import ModelSettings
+from rbpkit.settings import ModelSettings, ReadingSettings, settings_in_key
 
 if TYPE_CHECKING:
     from rbpkit.ranker import Ranker
@@ -89,15 +89,15 @@ def why_missing(model: str, **named: Any) -> str:
     return ""
 
 
-def job_key(
-    model: Ranker | ModelFiles, corpus: Corpus, *, max_length: int, stride: int = 0
-) -> JobKey:
-    """The key of a model on a corpus.
+def job_key(model: Ranker | ModelFiles, corpus: Corpus, reading: ReadingSettings) -> JobKey:
+    """The key of a model on a corpus, with every setting of the reading that is marked IN_KEY.
 
-    max_length: where documents are to be truncated; a model with a shorter context truncates there.
+    A model whose context is shorter than `reading.max_length` truncates there.
     """
+    marked = settings_in_key()
+    how_read = {name: value for name, value in reading.model_dump().items() if name in marked}
     if model.context is not None:
-        max_length = min(max_length, model.context)
+        how_read["max_length"] = min(reading.max_length, model.context)
     return JobKey(
         model=model.name,
         revision=model.revision,
@@ -105,7 +105,6 @@ def job_key(
         fingerprint=corpus.fingerprint,
         documents=len(corpus.documents),
         seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
-        max_length=max_length,
-        stride=stride,
         dtype=model.dtype,
+        **how_read,
     )

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from rbpkit.errors import InputError, check_path, check_ties, nearest
-from rbpkit.files.manifest import JobKey, Manifest, choosable, is_value
+from rbpkit.files.manifest import JobKey, Manifest, beginnings, choosable, is_value
 from rbpkit.files.names import AnyPath, folder_name, names_apart, run_and_step, whole_path
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Summary, summarise
@@ -578,9 +578,9 @@ def _check_one_setting(found: Found) -> None:
     for (model, corpus), path_of in jobs.items():
         values: dict[str, list[str]] = {}
         for name in choosable():
-            different = dict.fromkeys(str(key.setting(name))[:15] for key in path_of)
+            different = list(dict.fromkeys(str(key.setting(name)) for key in path_of))
             if len(different) > 1:
-                values[name] = list(different)
+                values[name] = beginnings(different)
         if not values:
             continue
         listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())

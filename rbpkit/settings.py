@@ -187,7 +187,7 @@ class PlaceSettings(Settings):
     )
     device: Annotated[Name, AfterValidator(check_device)] | None = Field(
         default=None,
-        description="cpu, cuda, or auto: over all GPUs; by default one GPU if there is.",
+        description="cpu, cuda, or auto: over all GPUs; by default a GPU if there is one.",
     )
 
 

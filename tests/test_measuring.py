@@ -349,6 +349,8 @@ def test_a_finished_job_gets_what_an_earlier_version_did_not_note(
         ({"corpus": torch.zeros(3)}, "row 0: of type Tensor"),
         ({"corpus": b"a b"}, "bytes is not a list of texts"),
         ({"corpus": None}, "NoneType is not a list of texts"),
+        ({"corpus": Corpus.of(TEXTS), "documents": 2}, "documents: only for a corpus that is read"),
+        ({"device": "cpu"}, "device: only for a model that is loaded here"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

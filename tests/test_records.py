@@ -14,9 +14,10 @@ import pytest
 from made_summaries import make_manifest, records_of
 from pydantic import Field
 
-from rbpkit import settings
+from rbpkit import Corpus, settings
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import Manifest
+from rbpkit.planning import ModelFiles, job_key
 from rbpkit.records import (
     Records,
     amend,
@@ -298,6 +299,8 @@ def test_a_setting_added_later_makes_another_job_only_if_it_is_used(few, tmp_pat
 
     first = write_records(tmp_path, few)
     monkeypatch.setattr(settings, "PARTS", (*settings.PARTS, Reading))
+    model = ModelFiles("m", "r", "float32", context=None)
+    assert job_key(model, Corpus("c", ("a b",)), Reading(lower=True)).setting("lower") is True
     off = Manifest(**few.manifest.model_dump(), lower=False)
     assert find_done(tmp_path, off.key) == first and off.to_json() == few.manifest.to_json()
     on = Manifest(**few.manifest.model_dump(), lower=True)
@@ -462,6 +465,16 @@ def test_no_pickle_is_read(tmp_path):
     np.savez(path, manifest=np.array([print], dtype=object))
     with pytest.raises(InputError, match=r"evil\.summary\.npz: not a readable summary"):
         load_summaries(tmp_path)
+
+
+def test_revisions_that_begin_alike_are_told_apart(tmp_path):
+    """As those of served models do, with the version of the server."""
+    for weights in ("aa", "ab"):
+        revision = f"vllm-0.32.0:sha256:{weights}"
+        write_records(tmp_path, make_records([4, 9], seed=1, revision=revision))
+    with pytest.raises(InputError, match=r"revision vllm\S+:a[ab] or vllm\S+:a[ab]; choose one"):
+        load_summaries(tmp_path)
+    assert len(load_summaries(tmp_path, revision="vllm-0.32.0:sha256:ab")) == 1
 
 
 def test_a_model_that_was_measured_under_two_names_counts_once(tmp_path):

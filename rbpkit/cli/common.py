@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from rbpkit.summary import Summary
 
-Model = Annotated[str, Parameter(help="Hub id, a folder in its layout, or pocket:NAME.")]
+Model = Annotated[
+    str, Parameter(help="Hub id, a folder, pocket:NAME, a .gguf file, or a server's address.")
+]
 CorpusName = Annotated[str, Parameter(help="A corpus by name, or a file or folder of text.")]
 RecordsDir = Annotated[Path, Parameter(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, Parameter(help="A parameter file, as params/pocket.yaml.")]

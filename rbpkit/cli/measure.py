@@ -48,7 +48,7 @@ def measure(
     *,
     model: Annotated[
         list[str],
-        Parameter(help="Hub ids, folders in their layout, or pocket:NAME; one or several."),
+        Parameter(help="Hub ids, folders, pocket:NAME, .gguf, scores, servers; one or several."),
     ],
     corpus: CorpusName,
     out: Out,

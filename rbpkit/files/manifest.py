@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -101,6 +101,14 @@ class JobKey(BaseModel):
         """What `name`, one of `choosable`, was in this job."""
         later = settings_in_key().get(name)
         return getattr(self, name, later.default if later else None)
+
+
+def beginnings(values: Sequence[str], least: int = 15) -> list[str]:
+    """As many of the first letters of different values as tell them apart, at least so many."""
+    length = least
+    while len({value[:length] for value in values}) < len(values):
+        length += 1
+    return [value[:length] for value in values]
 
 
 def choosable() -> tuple[str, ...]:

@@ -14,13 +14,13 @@ from filelock import FileLock
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import Manifest
+from rbpkit.files.manifest import JobKey, Manifest
 from rbpkit.files.names import cached_repository, folder_name, is_address
 from rbpkit.files.writing import write_whole
 from rbpkit.planning import why_missing
 from rbpkit.records import iter_manifests
 from rbpkit.served import ServedModel, served_name
-from rbpkit.settings import TextSettings
+from rbpkit.settings import TextSettings, settings_in_key
 from rbpkit.study.params import Params
 
 COLUMNS = ["model", "corpus", "reason", "trace"]  # of failures.csv
@@ -185,6 +185,9 @@ def _is_of(manifest: Manifest, job: Job, source: str, params: Params) -> bool:
     dtype = ServedModel.dtype if is_address(source) else params.dtype
     names = (manifest.model, manifest.corpus, manifest.dtype, manifest.stride)
     if names != (job.model, job.corpus, dtype, params.stride):
+        return False
+    later = settings_in_key().keys() - JobKey.model_fields.keys()
+    if any(manifest.setting(name) != getattr(params, name) for name in later):
         return False
     if params.documents and manifest.documents > params.documents:
         return False

@@ -53,9 +53,8 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
         families: of that source.
         model_ids: hub ids, folders, names of a plugin's models or addresses of servers
             (http://HOST:PORT/v1) to measure instead; `families` then only says what the notebooks
-            show. `rbpkit reproduce` first trains the models that
-            have to be trained: NAME-seedN, or NAME-3m-seedN for 3 million tokens, where NAME is a
-            pocket model.
+            show. `rbpkit reproduce` first trains the models that have to be trained: NAME-seedN, or
+            NAME-3m-seedN for 3 million tokens, where NAME is a pocket model.
         revisions: "owner/name@revision" pins a model or data set of the hub to a commit, tag or
             branch; the others are taken at their newest.
     On which text:

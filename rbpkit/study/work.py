@@ -22,6 +22,7 @@ from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import RecordFile, find_done, job_lock, slug
+from rbpkit.settings import ReadingSettings
 from rbpkit.study.jobs import Failure, Job
 from rbpkit.study.params import Params
 
@@ -80,8 +81,8 @@ def finished(task: Task, find: Callable[..., ModelFiles] = find_model) -> Record
     with suppress(Exception):  # load_model and measure say what is wrong
         files = params.files_of(task.source)
         model = find(task.source, dtype=params.dtype, image=pictures, **files)
-        key = job_key(model, task.corpus, max_length=params.max_length, stride=params.stride)
-        return find_done(task.out, key)
+        reading = ReadingSettings(**params.part(ReadingSettings))
+        return find_done(task.out, job_key(model, task.corpus, reading))
     return None
 
 
@@ -98,8 +99,7 @@ def measure_task(task: Task, progress: bool = False) -> Told:
                 _model_of(task),
                 task.corpus,
                 task.out,
-                max_length=task.params.max_length,
-                stride=task.params.stride,
+                **task.params.part(ReadingSettings),
                 batch_tokens=task.params.batch_tokens,
                 changed_text=task.params.changed_text,
                 progress=progress,

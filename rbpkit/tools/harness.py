@@ -186,7 +186,9 @@ class RankingLM(TemplateLM):
             documents=tuple(documents),
             skipped=0,
         )
-        planned = planned_manifest(self.loaded, corpus, encoded, self._batch_tokens)
+        planned = planned_manifest(
+            self.loaded, corpus, encoded, ReadingSettings(), self._batch_tokens
+        )
         records = ranked(
             self.loaded, corpus, encoded, planned, say=logging.getLogger(__name__).warning
         )

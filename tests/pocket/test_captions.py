@@ -151,8 +151,10 @@ def test_every_kind_of_corpus_gives_the_same_records(captions, llava, tmp_path):
     rows.to_parquet(tmp_path / "rows.parquet")
     options = {"images": captions, "image": "image", "seed": None}
     in_file = load_corpus(tmp_path / "rows.parquet", **options)
-    for corpus in (in_file, rows, rows.to_iterable_dataset(), list(rows)):
-        other = measure(model, corpus, image="image")
+    named = {"image": "image"}
+    given = ((in_file, {}), (rows, named), (rows.to_iterable_dataset(), named), (list(rows), named))
+    for corpus, columns in given:
+        other = measure(model, corpus, **columns)
         assert other.summary.manifest.fingerprint == first.summary.manifest.fingerprint
         assert_same_columns(other.records.columns(), first.records.columns())
     first_picture = Corpus.of(rows, image="image").pictures[0].source

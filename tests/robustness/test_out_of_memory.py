@@ -2,6 +2,7 @@
 
 import weakref
 
+import numpy as np
 import pytest
 import torch
 from conftest import assert_same_columns
@@ -65,6 +66,22 @@ def test_late_failures_lose_nothing_and_double_nothing(model, many):
     columns = rank_columns(model, encoded, 1024)
     for name in ("document", "position", "target"):
         assert columns[name].tolist() == undisturbed[name].tolist()
+
+
+def test_memory_that_numpy_does_not_get_halves_the_batch(model, many):
+    """As in a model of one's own that counts with arrays."""
+    encoded = encode(many, model.tokenizer, max_length=128)
+    undisturbed = rank_columns(model, encoded, 512)
+    ranks = model.ranks
+
+    def short(batch):
+        if batch.input_ids.size > 600:
+            np.empty(2**60, dtype=np.uint8)
+        return ranks(batch)
+
+    vars(model)["ranks"] = short
+    columns = rank_columns(model, encoded, 1024)
+    assert columns["n_greater"].tolist() == undisturbed["n_greater"].tolist()
 
 
 def test_one_document_that_does_not_fit_is_named(model, many, tmp_path):
