@@ -10,6 +10,7 @@ import re
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from made_summaries import make_manifest, records_of
 from pydantic import Field
@@ -276,6 +277,9 @@ def test_what_is_only_recorded_makes_no_other_job(few, tmp_path):
     assert find_done(tmp_path, with_manifest(few, **elsewhere).manifest.key) == file
 
 
+@pytest.mark.skipif(
+    not pa.__version__.startswith("26."), reason="pyarrow writes its version into its files"
+)
 def test_files_are_those_of_the_first_version_to_the_byte(tmp_path):
     """Names and bytes as commit e8830b9 wrote them: a record of then is found now."""
     written = {

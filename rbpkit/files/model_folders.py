@@ -171,7 +171,8 @@ def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterab
     fetch = functools.partial(
         snapshot_download,
         model,
-        local_files_only=source.local_files_only,
+        # Some versions ask for a commit's files with the network off, too.
+        local_files_only=source.local_files_only or constants.HF_HUB_OFFLINE,
         tqdm_class=None if source.progress else NoBar,
     )
     if revision is not None and not _REVISION.fullmatch(revision):
