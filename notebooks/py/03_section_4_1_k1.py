@@ -194,7 +194,7 @@ of_largest(published)
 # %% [markdown]
 # *Green: each Pythia against the line of the nine smaller ones. Table: the largest model of each family, in percent above the line of the others.*
 #
-# **The line promises too much: on every text the loss of the largest Pythia is 2 to 8% higher.** (The rises and dips are nearly the same on all texts. So they come from the ten models and not from the texts. Each model was trained once; another training might move them.) The loss of the largest OPT is higher, too. The largest Qwen does about as well as predicted. Two things would do this: a loss that cannot fall to zero, or a large model that was trained on too few tokens for its size.
+# **The line promises too much: on every text the loss of the largest Pythia is 2 to 8% higher.** (The rises and dips are nearly the same on all texts. So they come from the ten models, each of which was trained once, and not from the texts.) The loss of the largest OPT is higher, too. The largest Qwen does about as well as predicted. Two things would do this: a loss that cannot fall to zero, or a large model that was trained on too few tokens for its size.
 #
 # ## The paper says, we get
 #

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first. (Other notebooks ask for the first $k$ tokens; here $k$ is the rank itself.)
+# A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first.
 #
 # Appendix C of the paper gets probabilities from a curve: its height $\psi(k)$ at rank $k$ is divided by the sum $c$ of all heights. Here are three ranks, and then the same three with all heights divided by ten:
 
@@ -161,7 +161,7 @@ print(f"-log p_1: {neg_log_p1:.3f}, by Eq. 16 {by_eq_16:.3f}")
 #
 # $$\int_1^\infty \psi = P, \quad \int_1^\infty \ln x\;\psi = \mu P + \sigma\varphi, \quad \int_1^\infty (\ln x)^2\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi \tag{13, 14, 15}$$
 #
-# The first, with $\psi(1) = \varphi/\sigma$, gives $c$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$ of the boxed line; their $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$. (Eqs. 18 and 19 are steps on this way.)
+# The first, with $\psi(1) = \varphi/\sigma$, gives $c$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$ of the boxed line; their $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$.
 #
 # $$c \approx P + \frac{\varphi}{2\sigma} \tag{20}$$
 #
@@ -266,7 +266,7 @@ draw.limit(limit, path, figures_dir)
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.
 #
-# <details><summary>Hint</summary><code>special.zeta</code>, or the sum of 1/k², which is known in closed form.</details>
+# <details><summary>Hint</summary><code>special.zeta</code>, or the known sum of 1/k².</details>
 
 # %%
 answer_2 = None  # nats
