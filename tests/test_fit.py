@@ -213,6 +213,14 @@ def test_choice_of_corpus_and_family():
         rbp_curve([], 1)
 
 
+def test_checkpoints_of_one_run_are_no_sizes():
+    """Their S is one and the same; the last of each run may be fitted."""
+    runs = [make([1, 2], name=f"{run}/checkpoint-", S=S) for run, S in (("a", 30), ("b", 600))]
+    assert rbp_curve(runs, 1).S.tolist() == [30, 600]
+    with pytest.raises(InputError, match=r"b has several checkpoints: 90, 600;.*checkpoint 600"):
+        rbp_curve([*runs, make([1, 1], name="b/checkpoint-", S=90)], 1)
+
+
 def test_fits_of_all_that_was_measured():
     opt = [make([1, 1, 2], S=S, family="OPT") for S in (5, 50, 500)]
     two_sizes = [make([1, 1, 5], S=S, corpus="Code") for S in (5, 50)]

@@ -478,6 +478,8 @@ def test_an_adapter_with_a_fault_is_refused(adapter):
     refused(folder, "adapter missing")
     edit_json(folder / "adapter_config.json", base_model_name_or_path="no/such/base")
     refused(folder, "its base model cannot be found")
+    edit_json(folder / "adapter_config.json", base_model_name_or_path=str(folder))
+    refused(folder, "is an adapter itself")
     prompt = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
     get_peft_model(AutoModelForCausalLM.from_pretrained(base), prompt).save_pretrained(folder)
     refused(folder, "of the prompt")

@@ -48,7 +48,7 @@ def _in_rgb(picture: Image.Image) -> Image.Image:
         # 65,535 becomes 255. Pillow's own conversion would make all above 255 white.
         picture = Image.fromarray(np.round(np.asarray(picture) / 257).astype(np.uint8))
     if picture.mode in ("I", "F"):
-        raise ValueError(f"mode {picture.mode!r}: convert it to 8 or 16 bits a channel")
+        raise ValueError(f"mode {picture.mode!r}: give whole numbers of 8 or 16 bits a channel")
     if "A" in picture.getbands() or "transparency" in picture.info:
         paper = Image.new("RGBA", picture.size, "white")
         picture = Image.alpha_composite(paper, picture.convert("RGBA"))
@@ -61,10 +61,7 @@ def _decoded(source: Any) -> Image.Image:
     if isinstance(source, Image.Image):
         return source
     if hasattr(source, "__array_interface__"):
-        array = np.asarray(source)
-        if array.dtype not in (np.uint8, np.uint16, np.bool_):
-            raise ValueError(f"an array of {array.dtype}: give uint8 (0 to 255) or uint16")
-        return Image.fromarray(array)
+        return Image.fromarray(np.asarray(source))
     if isinstance(source, bytes):
         return Image.open(io.BytesIO(source))
     if not os.path.isfile(source):  # a pipe would be waited for

@@ -98,6 +98,7 @@ def test_a_model_that_is_trained_again_is_another_job(rbpkit, ladder, measuring,
         ("show {tmp} --k 0", "--k"),
         ("measure --model {model} --corpus {text} --stride 600 --out {out}", "--stride"),
         ("show {tmp}/nowhere", "nowhere"),
+        ("show \udcff", "\\udcff: "),  # a name with bytes that are no text
         ("show {tmp} --where famly=Pythia", "did you mean family?"),
         ("show {tmp} --max-length 64", "--where max_length=VALUE"),
         ("sweep {params}/paper.yaml --engine spark --out {out}", "ray"),

@@ -233,6 +233,7 @@ def test_a_picture_of_any_kind_has_the_pixels_of_the_plain_one(kind):
 
 ROWS = [{"text": "a", "image": np.zeros((9, 9), "u1")}]
 FLOATS = [{"text": "a", "image": np.zeros((9, 9))}]
+EMPTY = [{"text": "a", "image": np.zeros((0, 9, 3), "u1")}]
 
 
 def test_what_does_not_fit_together_is_refused(llava, llama_folder):
@@ -245,6 +246,7 @@ def test_what_does_not_fit_together_is_refused(llava, llama_folder):
         (model, ["a b c"], {}, "name their column"),
         (model, ROWS, {**image, "stride": 9}, "stride=9"),
         (model, FLOATS, image, "its picture cannot be read"),
+        (model, EMPTY, image, "no pixels"),
         (model, ["a"], image, "must be rows by column"),
         (model, "pocket:prose", image, "leave image out"),
         (plain, ROWS, image, "reads no pictures"),

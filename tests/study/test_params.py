@@ -64,7 +64,7 @@ def test_defaults_lists_and_revisions(tmp_path):
         ("documents: 0100", "0100: write the number in decimal digits"),
         ("max_length: 0x200", "0x200: write the number in decimal digits"),
         ("revisions: ['a/b@']", "'a/b@' is not owner/name@revision"),
-        ("revisions: ['a/b@../../c']", "is not owner/name@revision"),  # out of the cache
+        ("revisions: ['a/b@v/../../c']", "is not owner/name@revision"),  # out of the cache
         ("revisions: ['a/b@/etc/c']", "is not owner/name@revision"),
         ("ks: " + "[" * 5_000 + "]" * 5_000, "lists inside lists"),
         ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]\nks: *c", "an alias"),
