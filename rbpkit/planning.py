@@ -43,18 +43,22 @@ def find_model(
 ) -> ModelFiles:
     """A model as its files describe it; the arguments are those of `load_model`.
 
-    The revision of a folder is a sha256 over what can change the numbers: of a model that reads
-    pictures, the files of its processor too. Raises InputError as `find_checkpoint`, and whatever
-    the library raises for a config that it cannot read.
+    A plugin's model has its name from the plugin, wherever its folder is. The revision of a folder
+    is a sha256 over what can change the numbers: of a model that reads pictures, the files of its
+    processor too. Raises InputError as `find_checkpoint`, and whatever the library raises for a
+    config that it cannot read.
     """
     from transformers import AutoConfig
 
     from rbpkit.files.model_folders import Source, find_checkpoint
 
+    name, found = plugins.resolve_model(os.fspath(source))
     with quiet():
-        checkpoint = find_checkpoint(source, Source(ModelSettings.of(named), image=image))
+        checkpoint = find_checkpoint(found, Source(ModelSettings.of(named), image=image))
         config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
-    return ModelFiles(checkpoint.name, checkpoint.revision, dtype, context_of(config))
+    if plugins.prefix_of(os.fspath(source)) is None:
+        name = checkpoint.name
+    return ModelFiles(name, checkpoint.revision, dtype, context_of(config))
 
 
 def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None:

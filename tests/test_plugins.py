@@ -14,6 +14,7 @@ from rbpkit.errors import InputError
 from rbpkit.records import load_summaries
 from rbpkit.study.params import Params
 from rbpkit.study.reproduce import compare_with_reference, with_trained_models
+from rbpkit.study.sweep import sweep
 from rbpkit_pocket import paths
 
 SOURCE = """
@@ -59,7 +60,7 @@ def hello() -> None:
 
 
 corpora = {{"notes": notes, "changed": changed, "plain": lambda: TEXTS}}
-models = {{"small": HERE / "small"}}
+models = dict.fromkeys(["small", "mine"], HERE / "small")
 reference = Reference(
     families={{"Tiny": ("small",)}},
     can_train=lambda name: name == "small-seed7",
@@ -114,8 +115,15 @@ def test_a_study_names_models_of_a_plugin_trained_or_not(tiny, tmp_path):
     assert with_trained_models(families, tmp_path, say=said.append, progress=False) == families
     named = Params(**values, model_ids=["small", "tiny:small-seed7"])
     trained = with_trained_models(named, tmp_path, say=said.append, progress=False)
-    assert trained.model_ids == (str(tiny / "small"), str(tmp_path / "small-seed7"))
+    assert trained.model_ids == ("tiny:small", str(tmp_path / "small-seed7"))
     assert said == ["trained small-seed7 on cpu"]
+
+
+def test_a_model_of_a_plugin_has_its_name_whatever_its_folder_is_called(tiny):
+    study = Params(source="tiny", model_ids=["mine"], corpus_names=["tiny:notes"])
+    [first] = sweep(study, tiny / "out").measured
+    [again] = sweep(study, tiny / "out").measured
+    assert first.summary.manifest.model == "mine" and again.found_done
 
 
 def test_a_misspelt_name_gives_the_nearest_and_asks_no_hub(rbpkit, text_file, tmp_path):

@@ -50,10 +50,9 @@ def study_models(params: Params) -> dict[str, str]:
     """The study's models: the name in the records -> hub id, folder, PLUGIN:NAME, or address.
 
     These are `model_ids`, or the models of the study's families, the smallest of each first. A
-    plugin's model that has to be trained first keeps its name as PLUGIN:NAME, and a server is asked
-    for the name of its model. Raises InputError for an unknown family or model, for a server that
-    does not answer, for a study without models, and for two models of one name, since their records
-    would overwrite each other.
+    server is asked for the name of its model. Raises InputError for an unknown family or model, for
+    a server that does not answer, for a study without models, and for two models of one name, since
+    their records would overwrite each other.
     """
     if params.model_ids:
         asked = list(params.model_ids)
@@ -97,10 +96,8 @@ def _model_called(given: str, source: str) -> tuple[str, str]:
     is_bare_name = "/" not in given and plugins.prefix_of(given) is None
     if source != "hub" and is_bare_name and not folder.exists():
         given = f"{source}:{given}"
-    name, found = plugins.model_called(given)
     if plugins.prefix_of(given) is not None:
-        is_folder = isinstance(found, str | os.PathLike)  # or it is made, or has to be trained
-        return name, str(found) if is_folder else given
+        return plugins.model_called(given)[0], given
     if not folder.is_dir():
         return given, given
     return cached_repository(folder) or folder_name(folder), given
