@@ -15,7 +15,7 @@
 #
 # A language model reads a text token by token; a token is a word or a piece of one. Before each token it ranks its vocabulary by probability. The **rank** $R$ of the token that really comes next is its place in this ranking. Call the token a **hit** if $R \le k$.
 #
-# Here a small model (the largest *pocket* Pythia; pocket models come with `rbpkit`) reads a programming exercise. The brackets hold its longest run of hits at $k$ = 10.
+# Below, a small model reads a programming exercise. (It is the largest *pocket* Pythia; pocket models are small models that come with `rbpkit`.) The brackets enclose the longest run of hits at $k$ = 10.
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -30,11 +30,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import linregress
 
-from rbpkit import load_corpus, load_model, measure, paper
+from rbpkit import load_corpus, load_model, measure
 from rbpkit.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_07 as draw
 from rbpkit_pocket.families import model_folder
-from rbpkit_pocket.findings.windows import MIN_RUNS, measured_windows, published_windows
+from rbpkit_pocket.findings.windows import effective_of_ten, published_windows
 
 check_parameters(globals())
 
@@ -45,18 +45,12 @@ tokens = measure(model, exercises).records.to_pandas()
 # Likelier tokens, and tied ones, come before the true one (Eq. 3)
 tokens["R"] = tokens.n_greater + tokens.n_equal + 1
 
-
-def longest_run(k):
-    """The rows of the longest run of hits inside one document."""
-    miss = tokens.R > k
-    # The misses so far: their number stays the same during a run of hits
-    run = miss.groupby(tokens.document).cumsum()
-    length = (~miss).groupby([tokens.document, run]).transform("sum")
-    first = length.where(~miss, 0).idxmax()
-    return tokens.loc[first : first + length[first] - 1]
-
-
-run = longest_run(k=10)
+# The misses so far: their number stays the same during a run of hits
+miss = tokens.R > 10
+misses = miss.groupby(tokens.document).cumsum()
+length = (~miss).groupby([tokens.document, misses]).transform("sum")
+first = length.where(~miss, 0).idxmax()  # where the longest run begins
+run = tokens.loc[first : first + length[first] - 1]
 draw.exercise(model, tokens, run)
 print(f"----- {len(run)} tokens in a row with a rank of at most 10")
 
@@ -68,12 +62,12 @@ same_document = tokens[tokens.document == run.document.iloc[0]]
 draw.row_of_hits(model, same_document.head(24), 10, figures_dir)
 
 # %% [markdown]
-# *Each box is a token; a dot is a space, and an arrow ends a line. A stretch of $N$ tokens is a window; $p_{N,k}$ is the share of a text's windows that have no miss.*
+# *Each box is a token; a dot is a space, and an arrow ends a line.* $N$ tokens in a row are a **window**. $p_{N,k}$ is the share of a text's windows that have no miss.
 
 # %% [markdown]
 # ## A smooth law, seen through a product
 #
-# Some abilities seem to appear all at once: from some size on, models succeed. The paper says that nothing sudden has to happen inside the model.
+# Some abilities seem to appear suddenly: small models fail at a task, and larger ones succeed. The paper says that nothing sudden has to happen inside the model.
 #
 # > **The paper.** "The sequence length $N$ acts as an amplifier: larger $N$ sharpens the transition, creating the observed sudden 'knee' in performance." (Section 5.1)
 # >
@@ -81,9 +75,9 @@ draw.row_of_hits(model, same_document.head(24), 10, figures_dir)
 #
 # $\mathrm{RBP}_k$ is the share of hits. If tokens are independent, their probabilities multiply (Eq. 6): with a share of hits of 0.9, ten in a row succeed with probability $0.9^{10} = 0.35$, and a hundred with 0.00003. The law of Section 4 is $-\log \mathrm{RBP}_k = C\,S^{-\alpha}$, with the number $S$ of non-embedding parameters. Together they give Eq. 8.
 #
-# **Guess first.** For one token ($N = 1$, $k = 100$) success rises from 10% to 90% while $S$ grows by some factor. For $N = 1000$ tokens in a row, is this factor a thousandth of that, a tenth, or the same?
+# **Guess first.** Let $k = 100$. By Eq. 8, success at one token rises from 10% to 90% while $S$ grows by some factor. For $N = 1000$ tokens in a row, too, success rises from 10% to 90%. Is the factor then a thousandth as large, a tenth as large, or the same?
 #
-# We fit $\alpha$ and $C$ to single tokens (Figure 7 of the paper: ten Pythias on Wiki) and solve Eq. 8 for $S$.
+# Figure 7 of the paper has the success of ten Pythias on Wikipedia. We fit $\alpha$ and $C$ to single tokens ($N = 1$), and solve Eq. 8 for $S$.
 
 # %%
 published = published_windows()  # 10 models, 8 values of k, 9 of N
@@ -126,9 +120,9 @@ def success(S, N):
 draw.slide(at_100, success, figures_dir)
 
 # %% [markdown]
-# *Share of windows in which every token is in the top 100. Points: ten Pythias on Wikipedia, as counted. Dashed: Eq. 8 from the points of one token alone. The curve of one token would reach 10% only near $S$ = 20, far below any real model, so the points show its top alone.*
+# *Points: ten Pythias on Wikipedia, as counted. Dashed: Eq. 8, with $\alpha$ and $C$ of one token. An arrow goes from 10% to 90%. For one token 10% lies near $S$ = 20, far below any real model, so its points show only the top of the curve.*
 #
-# **By Eq. 8 the factor is the same for every $N$: about seven million.** Since $N S^{-\alpha} = (S / N^{1/\alpha})^{-\alpha}$, a task of $N$ tokens needs $N^{1/\alpha}$ times the $S$ for the same success. So a larger $N$ moves the whole curve to the right, by $\ln N/\alpha$ in $\ln S$.
+# **By Eq. 8 the factor is the same for every $N$: about seven million.** Why? $N S^{-\alpha}$ equals $(S / N^{1/\alpha})^{-\alpha}$. So $N$ tokens need a model $N^{1/\alpha}$ times as large as one token does, for the same success. In $\ln S$ the whole curve moves to the right by $\ln N/\alpha$, and keeps its shape.
 #
 # **Exercise 1.** Windows overlap, so a long run of hits contains several windows. In one text, 40 windows of $N = 20$ tokens have no miss, and all of them lie in the same run. How many tokens long is the run?
 #
@@ -139,9 +133,9 @@ answer_1 = None  # tokens
 draw.check(1, answer_1)
 
 # %% [markdown]
-# **Exercise 2.** At $k = 1$ the exponent is about 0.08. By how many decades of $S$ (factors of ten) does Eq. 8 slide if the task grows from $N = 10$ to $N = 1000$ tokens?
+# **Exercise 2.** At $k = 1$ the exponent is about 0.08. By how many decades of $S$ (factors of ten) does the curve move if the task grows from $N = 10$ to $N = 1000$ tokens?
 #
-# <details><summary>Hint</summary>A slide of ln N/alpha in ln S; a decade is ln 10.</details>
+# <details><summary>Hint</summary>The curve moves by ln N/alpha in ln S; a decade is ln 10.</details>
 
 # %%
 answer_2 = None  # decades
@@ -150,7 +144,9 @@ draw.check(2, answer_2)
 # %% [markdown]
 # ## Does a larger $N$ make the step sudden?
 #
-# For 100 tokens the points lie above their dashed curve, because tokens in a row are not independent. So from here on we no longer derive long tasks from single tokens: we fit $\alpha$ and $C$ anew to the counted shares of each $N$. "Sharper" can mean two things. The first is relative growth:
+# For 100 tokens the points lie above the dashed curve, because tokens in a row are not independent. So from here on we fit $\alpha$ and $C$ to the counted shares of each $N$ itself.
+#
+# "Sharpens" can mean two things. The first is relative growth:
 
 # %%
 # The success of the largest Pythia, divided by that of the smallest
@@ -160,9 +156,9 @@ for N in (1, 10, 100):
     print(N, round(gain, 1))
 
 # %% [markdown]
-# Here $N$ amplifies, as the paper says. The second meaning is "sudden": success rises from 10% to 90% over few decades of $S$. At 10% the loss $-\log p$ is 2.30, and at 90% it is 0.105: it has to fall by a factor of 21.9. A loss of $C S^{-\alpha}$ does this while $S$ grows by $21.9^{1/\alpha}$, which is $1.34/\alpha$ decades.
+# This growth is larger for a larger $N$, as the paper says. The second meaning is a sudden step: success rises from 10% to 90% over few decades of $S$. At 10% the loss $-\log p$ is 2.30, and at 90% it is 0.105. So it has to fall by a factor of 21.9. A loss of $C S^{-\alpha}$ falls that far while $S$ grows by $21.9^{1/\alpha}$, which is $1.34/\alpha$ decades.
 #
-# Fix $k$ and $N$: ten models give ten points, a *series*. We fit a line to each series. We leave out a series if one of its models never succeeds, because zero has no logarithm (so $k = 1$ ends at $N = 20$).
+# For each $k$ and $N$ the ten models give ten points, a *series*. We fit a line to each. If a model never succeeds, its series is left out, because zero has no logarithm. (So $k = 1$ ends at $N = 20$.)
 
 # %%
 rows = []
@@ -171,30 +167,34 @@ for (k, N), points in published.groupby(["k", "N"]):
         continue  # zero has no logarithm
     rows.append([k, N, *fit_law(points)])
 series = pd.DataFrame(rows, columns=["k", "N", "alpha", "C", "R2"])
+long = series[series.N > 1]
+print(f"{(long.R2 >= 0.97).sum()} of {len(long)} series with N > 1 have an R2 of at least 0.97")
 
 # How much the loss falls while p rises from 10% to 90%
 fall = np.log(0.1) / np.log(0.9)
 series["decades"] = np.log10(fall) / series.alpha
 
 # %%
-# A gap is a series that was left out
-width = series.pivot(index="k", columns="N", values="decades")
 sizes = published.S
-spanned = np.log10(sizes.max() / sizes.min())  # by the models themselves
+spanned = np.log10(sizes.max() / sizes.min())  # decades, by the models themselves
 draw.widths(series, spanned, figures_dir)
 
 # %% [markdown]
-# *Step width from each fitted line, for five of our eight $k$. No series goes from under 10% to over 90%, so the widths extend the lines beyond the counted points.*
+# *The width of the step by each fitted line, for five of our eight $k$. No series goes from under 10% to over 90%, so the lines are extended beyond the counted points.*
 
 # %%
-print("decades of S from 10% to 90%, for each k (rows) and N")
-some = width[[1, 10, 20, 100, 500]]
-some.round(1).astype(object).fillna("")
+width = series.pivot(index="k", columns="N", values="decades")
+at_k_100 = width.loc[100, [1, 10]]
+print("decades at k = 100, for N = 1 and 10:", at_k_100.round(1).tolist())
+change = width.div(width[1], axis=0) - 1  # compared with one token
+print(f"The largest decrease: {change.min().min():.0%}. For N = 10 and 100, by k:")
+# A gap is a series that was left out
+change[[10, 100]].map("{:+.0%}".format).where(change.notna(), "")
 
 # %% [markdown]
-# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$, going from one token to ten changes the width by $-3$% to $+12$%, and a hundred tokens widen it. At no $k$ does a longer task make the step shorter by more than about a sixth.
+# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$ ten tokens change its width by $-3$% to $+12$%, and a hundred tokens widen it. At any $k$ a longer task shortens it by at most 17%.
 #
-# So the paper's sentence holds in part. Success at a longer task grows faster in relative terms, but the step is not more sudden.
+# So the paper's sentence holds in part. For a longer task success grows by a larger factor, but not more suddenly.
 #
 # **Exercise 3.** Plot Eq. 8 against $S$ itself and not against $\ln S$. Show that its inflection (where it is steepest) lies at $p = e^{-(1+\alpha)/\alpha}$, whatever $N$ and $C$ are. (To discuss; [our proof](../docs/solutions/07_section_5_1_emergence.md).)
 #
@@ -204,80 +204,36 @@ some.round(1).astype(object).fillna("")
 #
 # ## Further questions
 #
-# <details><summary>How straight are the published series, and what do the shares of pocket models or yours look like?</summary>
+# <details><summary>What do the shares of pocket models, or of yours, look like?</summary>
 #
-# Nearly all published series are straight in $\log S$ and $\log(-\log p)$: 47 of 51 with $N > 1$ have an $R^2$ of at least 0.97.
+# Like the published ones: they rise smoothly with size, and fall with $N$.
 #
 # </details>
 
 # %%
-long = series[series.N > 1]
-print(f"N > 1: {len(long)} series without a zero, R2 >= 0.97 in {(long.R2 >= 0.97).sum()}")
-study = draw.read_study(records_dir, families, corpus_names)
-measured, missing = measured_windows(study.summaries, study.corpora, study.families, Ns, ks)
-print("\n".join(missing) or "Nothing is missing.")
+measured = draw.measured(records_dir, families, corpus_names, Ns, ks)
 draw.shares(published, measured, figures_dir)
 
 # %% [markdown]
-# <details><summary>Are tokens in a row independent?</summary>
+# <details><summary>How far are tokens in a row from independent?</summary>
 #
-# No: windows of ten tokens succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$.
+# Ten tokens in a row succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$.
 #
 # </details>
 
 # %%
-# The paper counts windows of GPT-2 as well
-gpt2 = paper.gpt2_wiki_metrics()
-of_gpt2 = np.log(gpt2.p_N10) / np.log(gpt2.p_N1)
-of_pythia = published[published.N == 10].effective
-ten = pd.concat([of_pythia, of_gpt2])
+ten = effective_of_ten()  # ten Pythias and four GPT-2 models on Wikipedia
 print(f"effective tokens of ten: {ten.min():.1f} to {ten.max():.1f}")
-
-# %% [markdown]
-# <details><summary>Where does the dependence come from: from easy documents, or from order?</summary>
-#
-# From both. If the tokens are shuffled inside each document, a third to seven tenths of the excess over Eq. 6 remain (`part`). The rest is order: a hit makes the next hits likelier.
-#
-# </details>
-
-# %%
-some_N = min(Ns, key=lambda N: abs(N - 10))
-at_N = measured[measured.N == some_N]
-enough = at_N.runs_low >= MIN_RUNS  # a share of fewer separate runs says little
-gap = at_N[enough & (at_N.p < 1)]
-excess = np.log(gap.p / gap.independent)  # over Eq. 6
-# Shuffling keeps which documents are easy, and destroys the order
-after_shuffling = np.log(gap.shuffled / gap.independent)
-part = after_shuffling / excess
-part = part.groupby([gap.corpus, gap.k]).mean()
-part.round(2).unstack("k")
-
-# %% [markdown]
-# <details><summary>How long are the longest runs, and where are they?</summary>
-#
-# Pythia-12B has 428 windows of 100 tokens with every rank 1 (Eq. 6: none). A single run holds 353 of them. The longest run of the pocket model at $k = 1$ repeats a pattern of the lines before.
-#
-# </details>
-
-# %%
-twelve = published.query("model == 'pythia-12b' and k == 1")
-twelve = twelve.set_index("N")
-# At least and at most so many runs have all windows without a miss
-assert twelve.runs_low[200] == twelve.runs_high[200] == 1
-L = twelve.hits[200] + 200 - 1  # as in Exercise 1
-print(f"one run of {L} tokens holds {L - 100 + 1} of the {twelve.hits[100]} windows of 100\n")
-draw.exercise(model, tokens, longest_run(k=1))
 
 # %% [markdown]
 # ## The paper says, we get
 #
-# "larger N sharpens the transition" holds in part: success grows more in relative terms, but the step is narrower for all longer tasks at the largest $k$, and at no other. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
+# "larger N sharpens the transition" holds in part. For a larger $N$ success grows by a larger factor. But only at the largest $k$ is the step shorter for every longer task. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
 
 # %%
-own = (measured, some_N, fit_law, records_dir)
-draw.claims(published, series, ten, *own, figures_dir)
+draw.claims(published, series, ten, measured, fit_law, records_dir, figures_dir)
 
 # %% [markdown]
-# **What this cannot show.** We give no confidence intervals: windows of one document are not independent, and the paper does not publish which windows these are. The pocket models span two decades of $S$, far less than a step needs. Whether a useful task needs $N$ right tokens in a row is another question.
+# **What this cannot show.** We give no confidence intervals, because windows of one document are not independent. The paper does not publish which windows share a document. The pocket models span two decades of $S$, far less than a step needs. Whether a useful task needs $N$ right tokens in a row is another question.
 #
 # **Related work.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks.

@@ -26,22 +26,7 @@ def counted(hit: np.ndarray) -> pd.DataFrame:
 def test_independent_tokens_give_eq_6():
     table = counted(np.random.default_rng(3).random(400_000) < 0.7)
     assert table["p"].to_numpy() == pytest.approx(table["independent"], abs=0.004)
-    assert table["shuffled"].to_numpy() == pytest.approx(table["independent"], abs=0.004)
     assert table["effective"].to_numpy() == pytest.approx(table.index, rel=0.02)
-
-
-def test_shuffled_is_the_mean_over_all_orders():
-    # Documents of 5, 2 and 4 tokens with 3, 2 and 1 hits.
-    small = made(10_000, [1, 1, 1, 2, 2, 1, 1, 1, 2, 2, 2], [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2])
-    hits, count = 0.0, 0
-    for n, h in ((5, 3), (4, 1)):  # the document of two tokens has no window of three
-        orders = set(itertools.permutations([1] * h + [0] * (n - h)))
-        shares = [windows_of(np.array(order, dtype=bool), 3).mean() for order in orders]
-        hits += np.mean(shares) * (n - 2)
-        count += n - 2
-    assert windows.shuffled(small, 3, 1) == pytest.approx(hits / count)
-    for N, k in ((3, 6), (9, 1)):  # k = 6 is not counted by document, no document has 9 tokens
-        assert np.isnan(windows.shuffled(small, N, k))
 
 
 def test_denominator_finds_the_count_that_shares_come_from():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,9 +13,10 @@ from rbpkit import plots
 from rbpkit.fit import Array
 from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
-from rbpkit_pocket.companions.choices import read_study as read_study
+from rbpkit_pocket.companions.choices import read_study
 from rbpkit_pocket.companions.claims_07 import claims as claims
 from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
+from rbpkit_pocket.findings.windows import measured_windows
 
 MISTAKES: dict[int, list[Mistake]] = {
     1: [
@@ -36,7 +36,12 @@ MISTAKES: dict[int, list[Mistake]] = {
 ANSWERS = {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}
 check = checker(ANSWERS, MISTAKES)
 
-LENGTHS = {1: "1 token", 10: "10 in a row", 100: "100 in a row"}  # N -> its name
+# N -> its name, and where it stands
+LENGTHS = {
+    1: ("1 token", (15, 0.6)),
+    10: ("10 in a row", (1.5e9, 0.4)),
+    100: ("100 in a row", (4e13, 0.3)),
+}
 
 
 def exercise(model: LoadedModel, tokens: pd.DataFrame, run: pd.DataFrame) -> None:
@@ -79,29 +84,32 @@ def _bracket(axes: Axes, start: int, length: int, height: float, text: str) -> N
 
 
 def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_dir: str) -> None:
-    """Counted success of 1, 10 and 100 tokens against S, and `success(S, N)`, Eq. 8."""
+    """Counted success of 1, 10 and 100 tokens against S, and `success(S, N)`, Eq. 8.
+
+    For 1 and 100 tokens an arrow goes from the S of 10% to the S of 90%.
+    """
     shown = points[points.N.isin(LENGTHS)]
-    places = ((15, 0.6), (1.5e9, 0.36), (2e14, 0.36))
     S = np.geomspace(10, 1e20, 500)
     line = "share of windows without a miss; dashed: Eq. 8"
-    title = "A longer task slides the curve,\nbut does not make it steeper"
+    title = "A longer task slides the curve,\nbut the step keeps its length"
     with plots.panel(title, line, 3.8) as axes:
         axes.axvspan(points.S.min(), points.S.max(), color=CONTEXT, linewidth=0, alpha=0.6)
         axes.text(np.sqrt(points.S.min() * points.S.max()), 1.06, "the models", ha="center")
-        half = []
-        for N, grey, place in zip(LENGTHS, GREYS, places, strict=True):
+        for N, grey, (name, place) in zip(LENGTHS, GREYS, LENGTHS.values(), strict=True):
             counted = shown[shown.N == N]
             by_law = success(S, N)
-            half.append(np.interp(0.5, by_law, S))
             axes.plot(S, by_law, "--", color=grey, linewidth=1.6)
             axes.plot(counted.S, counted.p, "o-", color=grey, linewidth=2)
-            axes.text(*place, LENGTHS[N], color=plots.for_text(grey))
-        for left, right in pairwise(half):
-            arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 3, "shrinkB": 3}
-            axes.annotate("", (right, 0.5), (left, 0.5), arrowprops=arrow)
+            axes.text(*place, name, color=plots.for_text(grey))
+            if N != 10:
+                low, high = np.exp(np.interp([0.1, 0.9], by_law, np.log(S)))
+                arrow = {"arrowstyle": "<|-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
+                axes.annotate("", (high, 0.1), (low, 0.1), arrowprops={**arrow, "linewidth": 2})
+                axes.vlines(high, 0.1, 0.9, color=INK, linestyle=":", linewidth=1)
+                axes.text(10 * low, 0.13, f"\N{MULTIPLICATION SIGN} {high / low / 1e6:.0f} million")
         axes.set(xscale="log", xlim=(10, 1e20), xlabel=plots.SIZE)
         axes.set(ylabel="$p_{N,100}$", ylim=(0, 1.15))
-        axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+        axes.set_yticks([0, 0.1, 0.5, 0.9, 1], ["0", "10%", "50%", "90%", "100%"])
     plots.save(axes, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
 
 
@@ -123,6 +131,20 @@ def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
         plots.ticks(axes.xaxis, [1, 2, 5, 10, 20])
         plots.label_ends(axes, ends)
     plots.save(axes, series, figures_dir, "figure_7_widths")
+
+
+def measured(
+    records_dir: str,
+    families: Sequence[str],
+    corpus_names: Sequence[str],
+    Ns: Sequence[int],
+    ks: Sequence[int],
+) -> pd.DataFrame:
+    """The windows of what was measured; says what is missing."""
+    study = read_study(records_dir, families, corpus_names)
+    table, missing = measured_windows(study.summaries, study.corpora, study.families, Ns, ks)
+    print("\n".join(missing) or "Nothing is missing.")
+    return table
 
 
 def shares(published: pd.DataFrame, measured: pd.DataFrame, figures_dir: str) -> None:

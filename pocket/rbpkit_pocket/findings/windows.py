@@ -7,7 +7,6 @@ by corpus, family, S, k and N. Its columns:
 - windows: how many there are; hits: how many of them have every rank at most k
 - p: p_{N,k} = hits / windows
 - p_1: RBP_k
-- shuffled: p_{N,k} of the documents' tokens in random order (`shuffled`), NaN if it is not known
 - independent: RBP_k^N, of Eq. 6
 - effective: log p / log p_1 (`effective_tokens`)
 - runs_low, runs_high: bounds of the number of separate runs (`run_bounds`)
@@ -21,7 +20,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from rbpkit import paper
 from rbpkit.errors import InputError
@@ -34,8 +32,8 @@ READING = 6e-7
 # Scored tokens of a document truncated at 512, as in the paper: the first is never scored.
 WIKI_LONGEST = 511
 MIN_RUNS = 5  # fewer separate runs of hits are too few to judge a share by
-_MEASURED = "corpus family model S k N windows hits p p_1 shuffled".split()
-_SHARES = ["p", "p_1", "shuffled"]
+_MEASURED = "corpus family model S k N windows hits p p_1".split()
+_SHARES = ["p", "p_1"]
 _ORDER = ["corpus", "family", "S", "k", "N"]
 
 
@@ -49,29 +47,15 @@ def effective_tokens(p_N: ArrayLike, p_1: ArrayLike) -> Array:
     return np.where(np.isfinite(ratio), ratio, np.nan)
 
 
-def shuffled(summary: Summary, N: int, k: int) -> float:
-    """p_{N,k} to be expected if the scored tokens of each document were shuffled.
+def effective_of_ten() -> pd.Series:
+    """The effective tokens of windows of ten: of Figure 7's ten Pythias, then of four GPT-2 models.
 
-    It keeps that documents differ and drops all order inside them. A document of n tokens and h
-    hits has n - N + 1 windows, each hit with C(h, N) / C(n, N). NaN for a k without counts by
-    document (see `Summary.k_grid`) and if no document has N tokens.
+    All are of Wikipedia, at each k that the paper has.
     """
-    column = np.flatnonzero(summary.k_grid == k)
-    long = summary.document_tokens >= N
-    if not column.size or not long.any():
-        return float("nan")
-    n = summary.document_tokens[long].astype(np.float64)
-    h = summary.document_hits[long, column[0]].astype(np.float64)
-    chance = np.zeros(n.size)
-    enough = h >= N  # fewer hits than N cannot fill a window
-    log_chance = _log_falling(h[enough], N) - _log_falling(n[enough], N)
-    chance[enough] = np.exp(log_chance)
-    return float(np.average(chance, weights=n - N + 1))
-
-
-def _log_falling(x: Array, N: int) -> Array:
-    """log x! / (x - N)!, that is log C(x, N) N!; the N! cancels in a quotient."""
-    return gammaln(x + 1) - gammaln(x - N + 1)
+    of_pythia = published_windows().query("N == 10")["effective"]
+    gpt2 = paper.gpt2_wiki_metrics()
+    of_gpt2 = effective_tokens(gpt2["p_N10"], gpt2["p_N1"])
+    return pd.concat([of_pythia, pd.Series(of_gpt2)], ignore_index=True)
 
 
 def denominator(shares: ArrayLike, most: int, reading: float = READING) -> int:
@@ -132,7 +116,7 @@ def published_windows() -> pd.DataFrame:
     table["hits"] = np.rint(table["p"] * table["windows"]).astype(np.int64)
     single = table[table["N"] == 1].set_index(["model", "k"])
     table = table.join(single["p"].rename("p_1"), on=["model", "k"])
-    return _derived(table.assign(family="Pythia", shuffled=np.nan, longest=WIKI_LONGEST))
+    return _derived(table.assign(family="Pythia", longest=WIKI_LONGEST))
 
 
 def measured_windows(
@@ -180,7 +164,7 @@ def _rows_of(model: Summary, Ns: Sequence[int], ks: Sequence[int]) -> list[tuple
     for k, N in product(ks, Ns):
         windows = model.windows[N]
         hits = int(windows.at_most(k))
-        shares = (windows.share(k), model.success(1, k), shuffled(model, N, k))
+        shares = (windows.share(k), model.success(1, k))
         rows.append((*about, k, N, windows.total, hits, *shares, longest))
     return rows
 
