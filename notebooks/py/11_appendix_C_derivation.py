@@ -15,7 +15,7 @@
 #
 # A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first.
 #
-# Appendix C of the paper gets probabilities from a curve: its height $\psi(k)$ at rank $k$ is divided by the sum $c$ of all heights. Here are three ranks, and then the same three with all heights divided by ten:
+# Appendix C of the paper takes the probability of each rank from a curve, the *lognormal*: the logarithm $\ln k$ follows a bell, the normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper fits such a curve to the ranks that Pythia-12B gives to the true tokens of Wikipedia:
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -34,6 +34,16 @@ from rbpkit_pocket.findings import rank_laws
 check_parameters(globals())
 
 # %%
+m, s = -14.29, 5.76  # mu and sigma of Pythia-12B
+used = stats.norm.sf(0, m, s)  # the area to the right of ln k = 0
+draw.bell(m, s, used, figures_dir)
+
+# %% [markdown]
+# Why is $\mu$ negative? Most tokens that Pythia-12B reads have rank 1, and each further rank is rarer. So the curve has to fall from rank 1 on. A bell falls to the right of its centre, so the centre lies to the left of rank 1.
+#
+# From the bell to a probability there are two steps. The height of the curve at rank $k$, $\psi(k)$, is the height of the bell at $\ln k$ divided by $k$. Then each height is divided by the sum $c$ of all heights: $p_k = \psi(k)/c$. What happens to $c$ and to $p_1$ if all heights become ten times smaller? Here are three ranks:
+
+# %%
 three = np.array([0.1, 0.05, 0.05])
 for heights in (three, three / 10):
     c = heights.sum()
@@ -42,132 +52,101 @@ for heights in (three, three / 10):
     print(f"log c = {np.log(c):.2f}, -log p_1 = {neg_log_p1:.2f}")
 
 # %% [markdown]
-# **$\log c$ falls by 2.30, and $-\log p_1 = \log c - \log\psi(1)$ stays what it was**, because $\log\psi(1)$ falls as much. So a change of $\log c$ alone says nothing about the probabilities.
+# **$\log c$ falls by 2.30, and $-\log p_1 = \log c - \log\psi(1)$ stays the same**, because $\log\psi(1)$ falls as much. So a change of $\log c$ alone says nothing about the probabilities.
 #
 # ## What dominates?
 #
-# The paper's curve is a *lognormal*: $\ln k$ follows the bell of a normal distribution with mean $\mu$ and standard deviation $\sigma$. Ranks start at 1, so only $\ln k \ge 0$ counts. For Pythia-12B $\mu = -14.29$ and $\sigma = 5.76$: the middle of the bell lies far to the left of $\ln k = 0$, and only the part to the right of 0 is used. By this curve CE is a sum of four terms. For 12B they are
+# By this curve CE is a sum of four terms. For Pythia-12B they are
 #
 # $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{fraction}}_{2.23} = \underbrace{\mathrm{CE}}_{3.17}$$
 #
-# The last term is a long quotient over $c$ (Eq. 26 below). For now it is what CE has beyond $-\log p_1$, the sum of the first three.
+# The first three add up to $-\log p_1$. The last, called the fraction, is what CE has beyond $-\log p_1$.
 #
 # **Guess first.** When models grow, the paper calls one of these terms "the dominant part of CE", and another "asymptotically negligible". Which ones?
 #
-# The paper prints $\mu$ and $\sigma$ of four Pythias. `closed_form` computes $c$ and the fraction from them (Eqs. 20 and 26, derived in the second half):
+# The paper prints $\mu$ and $\sigma$ of four Pythias. `closed_form` computes $\log c$ and the fraction from them; its formulas follow in the second half.
 
 # %%
-four = paper.lognormal_params().set_index("model")  # what the paper prints
-m, s = four["mu"], four["sigma"]
-by_curve = rank_laws.closed_form(m, s)
-
 root_2pi = np.sqrt(2 * np.pi)
-terms = pd.DataFrame({"log c": by_curve.log_c}, four.index)
-terms["log sqrt(2 pi) sigma"] = np.log(root_2pi * s)
-terms["mu^2 / 2 sigma^2"] = m**2 / (2 * s**2)
-terms["fraction"] = by_curve.fraction
-terms["CE"] = terms.sum(axis=1)
+
+
+def four_terms(mu, sigma):
+    """A row for each model: the four terms, and their sum."""
+    by_curve = rank_laws.closed_form(mu, sigma)
+    terms = pd.DataFrame({"log c": by_curve.log_c}, mu.index)
+    terms["log sqrt(2 pi) sigma"] = np.log(root_2pi * sigma)
+    terms["mu^2 / 2 sigma^2"] = mu**2 / (2 * sigma**2)
+    terms["fraction"] = by_curve.fraction
+    terms["CE"] = terms.sum(axis=1)
+    return terms
+
+
+four = paper.lognormal_params().set_index("model")  # what the paper prints
+terms = four_terms(four["mu"], four["sigma"])
+draw.stairs(terms, figures_dir)
 terms.round(2)
 
-# %%
-draw.stairs(terms, figures_dir)
-share = terms["fraction"] / terms["CE"]
-print(f"12B: the fraction is {share['pythia-12b']:.0%} of CE")
-
 # %% [markdown]
-# *Each term begins where the one before ends.*
-#
 # **The "dominant" term is $\log c$, which is negative. The "negligible" one is the fraction, and at 12B it is 70% of CE.**
 #
 # > **The paper** wants to explain why CE and $-\log p_1$ fall almost alike when models grow. It says: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)". (Appendix C)
 #
-# Here $p_1$ is the probability of rank 1. The first three terms together are $-\log p_1$ (Eq. 16 below), and the fraction is all that CE has in addition. As in the toy, $\log c$ falls together with the height at rank 1:
+# But as with the three ranks, $\log c$ falls together with $\log\psi(1)$, the height at rank 1. In the sum $-\log p_1$ the second and third terms are $-\log\psi(1)$:
 #
-# $$-\log p_1 = \log c - \log\psi(1), \qquad \log\psi(1) = -\log\sqrt{2\pi}\,\sigma - \frac{\mu^2}{2\sigma^2}$$
+# $$-\log p_1 = \log c - \log\psi(1), \qquad -\log\psi(1) = \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2}$$
 #
-# How much of the fall is given back?
+# So they rise when $\log c$ falls. By how much?
 
 # %%
 change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
 print(change.round(1).to_string())  # from 14M to 12B
 
 # %% [markdown]
-# **From 14M to 12B $\log c$ falls by 4.4 nats, and the next two terms give back 3.0 and 0.4 of them.** So $\log c$ dominates neither $-\log p_1$ nor CE. Most of CE is the fraction, for all ten Pythias. (Their $\mu$ and $\sigma$ are recovered from Figure 8b; they give 12B a CE of 3.16, and the printed ones 3.17.)
+# **From 14M to 12B $\log c$ falls by 4.4 nats, and the next two terms rise by 0.4 and 3.0.** So $\log c$ dominates neither $-\log p_1$ nor CE. Is the fraction most of CE for other models, too? The paper's Figure 8b has ten Pythias, and their $\mu$ and $\sigma$ can be computed from it. (For 12B these give a CE of 3.16; the rounded ones, which are printed, give 3.17.)
 
 # %%
 laws = rank_laws.published_laws()  # ten Pythias
 m, s = laws["mu"], laws["sigma"]
-at_ten = rank_laws.closed_form(m, s)
-path = laws[["model", "S"]].assign(b=-m / s**2)
-path["log c"] = at_ten.log_c
-path["log sqrt(2 pi) sigma"] = np.log(root_2pi * s)
-path["mu^2 / 2 sigma^2"] = m**2 / (2 * s**2)
-path["-log p_1"] = at_ten.neg_log_p1
-path["fraction"] = at_ten.fraction
-path["CE"] = at_ten.CE
+path = laws[["model", "S"]].assign(b=-m / s**2)  # b is used in the second half
+path = path.join(four_terms(m, s))
+path["-log p_1"] = path["CE"] - path["fraction"]
 
-# %%
 share = path["fraction"] / path["CE"]
-smallest, largest = share.iloc[0], share.iloc[-1]
-print(f"the fraction is {smallest:.0%} (14M) to {largest:.0%} (12B) of CE")
+print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) of CE")
 draw.area(path, share, figures_dir)
 
 # %% [markdown]
-# The CE that is measured for 12B is 1.96 ([notebook 08](08_section_5_2_two_laws.ipynb)), and not 3.17. The curve describes the ranks of all contexts together. Real models are surer in some contexts than in others, and a mixture of contexts is less sure than most of its parts.
+# The CE that is measured for 12B is 1.96, and not 3.17 ([notebook 08](08_section_5_2_two_laws.ipynb)). The curve describes the ranks of all contexts together. A model is surer in some contexts than in others, and the mixture of all contexts is less sure than most of them.
 #
 # ## The derivation
 #
-# This half is for readers of the appendix (arXiv version). The crosses in this map are the two steps that do not follow:
-
-# %%
-draw.steps(figures_dir)
-
-# %% [markdown]
+# This half is for readers of the appendix (arXiv version). All of its steps are right, except for the conclusion.
+#
 # **The distribution.** With the density $\varphi$ of the normal distribution,
 #
 # $$p_k = \frac{\psi(k)}{c}, \qquad \psi(x) = \frac{1}{x\,\sigma}\,\varphi\Big(\frac{\ln x-\mu}{\sigma}\Big), \qquad c = \sum_{k\ge1}\psi(k) \tag{10, 11, 12}$$
 #
-# **Both losses, exactly.** Eq. 16 is minus the logarithm of Eq. 10 at $k = 1$, where $\ln 1 = 0$. Eq. 17 is the mean of minus its logarithm over all ranks:
+# **Both losses, exactly.** Eq. 16 is $-\log p_k$ at $k = 1$, where $\ln k = 0$. Eq. 17 is the mean of $-\log p_k$ over all ranks. $\mathrm E$ stands for such a mean:
 #
 # $$-\log p_1 = \log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2} \tag{16}$$
 #
 # $$\mathrm{CE} = -\sum_k p_k \log p_k = \log c + \log\sqrt{2\pi}\,\sigma + \mathrm E[\ln k] + \frac{\mathrm E[(\ln k-\mu)^2]}{2\sigma^2} \tag{17}$$
 #
-# Subtract Eq. 16 from Eq. 17 and expand the square: $\mu^2$ drops out. The paper does not have this line:
+# Their difference is the fraction. If we expand the square, $\mu^2$ cancels. (The paper does not have this line.)
 #
-# $$\boxed{\;\mathrm{CE} + \log p_1 = (1+b)\,\mathrm E[\ln k] + \frac{\mathrm E[(\ln k)^2]}{2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}\;}$$
+# $$\boxed{\;\text{fraction} = \mathrm{CE} - (-\log p_1) = (1+b)\,\mathrm E[\ln k] + \frac{\mathrm E[(\ln k)^2]}{2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}\;}$$
 #
-# We add up a million ranks of Pythia-12B, and the others by an integral:
-
-# %%
-m, s = -14.29, 5.76  # mu and sigma of Pythia-12B
-K = 10**6  # so many ranks are added one by one
-k = np.arange(1, K + 1)
-log_k = np.log(k)
-t = (log_k - m) / s
-psi = stats.norm.pdf(t) / (k * s)  # Eq. 11
-end = (np.log(K + 0.5) - m) / s
-c = psi.sum() + stats.norm.sf(end)  # all larger ranks, by an integral in place of the sum
-p = psi / c  # Eq. 10
-
-# %%
-neg_log_p1 = -np.log(p[0])
-first_two = np.log(c) + np.log(root_2pi * s)
-by_eq_16 = first_two + m**2 / (2 * s**2)
-print(f"-log p_1: {neg_log_p1:.3f}, by Eq. 16 {by_eq_16:.3f}")
-
-# %% [markdown]
-# **Sums become integrals.** The paper replaces each sum by the trapezoid rule, $\sum_{k\ge1} f(k) \approx \int_1^\infty f + \tfrac12 f(1)$. It needs three integrals. With $\ln x = \mu + \sigma t$ they are, writing $P = \Phi(\mu/\sigma)$ for the bell's area and $\varphi$ for its height at $\mu/\sigma$,
+# **Sums become integrals.** The paper replaces each sum by an integral and half of the first term (the trapezoid rule): $\sum_{k\ge1} f(k) \approx \int_1^\infty f + \tfrac12 f(1)$. Let $P = \Phi(\mu/\sigma)$ be the area of the bell to the right of 0, which is black in the first figure. From here on, let $\varphi$ be $\varphi(\mu/\sigma)$. Then
 #
 # $$\int_1^\infty \psi = P, \quad \int_1^\infty \ln x\;\psi = \mu P + \sigma\varphi, \quad \int_1^\infty (\ln x)^2\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi \tag{13, 14, 15}$$
 #
-# The first, with $\psi(1) = \varphi/\sigma$, gives $c$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$ of the boxed line; their $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$.
+# The first integral gives $c$, with $\psi(1) = \varphi/\sigma$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$. (Their first term is 0, because $\ln 1 = 0$.) Put them into the boxed line:
 #
 # $$c \approx P + \frac{\varphi}{2\sigma} \tag{20}$$
 #
-# $$\mathrm{CE} \approx -\log p_1 + \underbrace{\frac1c\Big[P\Big(\frac{\sigma^2-\mu^2}{2\sigma^2} + \mu\Big) + \varphi\Big(\sigma - \frac{\mu}{2\sigma}\Big)\Big]}_{\text{fraction}} \tag{21, 26}$$
+# $$\text{fraction} \approx \frac1c\Big[P\Big(\frac{\sigma^2-\mu^2}{2\sigma^2} + \mu\Big) + \varphi\Big(\sigma - \frac{\mu}{2\sigma}\Big)\Big] \tag{21, 26}$$
 #
-# SymPy can do the integral of the boxed line in one go. Is it the bracket of Eq. 26?
+# `closed_form` computes these two. SymPy can integrate the boxed line at once. Does it find the bracket of Eq. 26?
 
 # %%
 mu = sp.symbols("mu", real=True)
@@ -190,8 +169,6 @@ difference = difference.rewrite(sp.erf)
 print("difference from Eq. 26:", sp.simplify(difference))
 
 # %% [markdown]
-# Eqs. 20 and 21 are the *closed form*, which `closed_form` computes.
-#
 # **Exercise 1.** The trapezoid rule can fail. For $\sigma = 3$, at which $\mu$ does the closed form give $p_1 = 1$? Give two decimals.
 #
 # <details><summary>Hint</summary><code>scipy.optimize.brentq</code> finds a zero of <code>rank_laws.closed_form(mu, 3).neg_log_p1</code>.</details>
@@ -201,7 +178,7 @@ answer_1 = None  # a number
 draw.check(1, answer_1)
 
 # %% [markdown]
-# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. The paper's steps hold in this limit: far out in the tail $P/\varphi$ is nearly $\sigma/|\mu|$ (their ratio tends to 1), so it goes to 0 (22), $\psi(1)/\varphi = 1/\sigma$ goes to 0 (23), so $c/\varphi$ goes to 0 by Eq. 20 (24), and
+# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. Far out in the tail $P/\varphi$ is nearly $\sigma/|\mu|$, so it goes to 0 (Eq. 22). $\psi(1)/\varphi = 1/\sigma$ goes to 0, too (23). So by Eq. 20 $c/\varphi$ goes to 0 (24). In the end $c < \varphi$, and
 #
 # $$-\log c > -\log\varphi = \tfrac12\log 2\pi + \frac{\mu^2}{2\sigma^2} \;\to\; \infty \tag{25}$$
 #
@@ -211,18 +188,18 @@ draw.check(1, answer_1)
 #
 # because $\sigma$ times $\sigma/|\mu|$ is $1/b$. **Here the paper's conclusion does not follow: $-\log p_1$ has a finite limit while $\log c$ goes to $-\infty$.**
 #
-# Without the trapezoid rule, divide $\psi(k)$ by $\psi(1)$ and expand the square:
+# This is the limit by the trapezoid rule. For the exact one, divide $\psi(k)$ by $\psi(1)$ and expand the square:
 #
 # $$\frac{p_k}{p_1} = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$$
 #
-# When $\sigma\to\infty$ the last factor goes to 1, and what is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy. In the boxed line the part over $2\sigma^2$ goes to 0. The derivative of $\zeta(s) = \sum k^{-s}$ is $-\sum k^{-s}\ln k$, so $\mathrm E[\ln k] = -\zeta'/\zeta$ at $s = 1+b$:
+# When $\sigma\to\infty$ the last factor goes to 1. What is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy, so $p_1 \to 1/\zeta(1+b)$. In the boxed line the second part goes to 0. $\mathrm E[\ln k]$ goes to $-\zeta'/\zeta$, because the derivative of $k^{-s}$ in $s$ is $-k^{-s}\ln k$:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
 # `rank_sums` is `closed_form` with sums over all ranks in place of the trapezoid rule:
 
 # %%
-b = -m / s**2  # of 12B, 0.43
+b = path["b"].iloc[-1]  # of 12B, 0.43
 rows = {}
 for sigma in (5.76, 30, 300):  # that of 12B, and larger ones at the same b
     mu = -b * sigma**2
@@ -262,7 +239,7 @@ draw.limit(limit, path, figures_dir)
 # %% [markdown]
 # *Band: the eight Pythias with $\mu < 0$.*
 #
-# Compared with $\log c$ the fraction is negligible in the limit, as the paper says, because $\log c \to -\infty$. But the conclusion is about CE and $-\log p_1$. **Compared with $-\log p_1$ the fraction is not negligible: at all 400 values of $b$, from 0.01 to 20, it is more than twice as large.**
+# **Compared with $-\log p_1$ the fraction is not negligible: at all 400 values of $b$, from 0.01 to 20, it is more than twice as large.** It is negligible compared with $\log c$, as the paper says, because $\log c \to -\infty$. But the paper's conclusion is about CE and $-\log p_1$.
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.
 #
@@ -279,27 +256,15 @@ draw.check(2, answer_2)
 #
 # ## Further questions
 #
-# <details><summary>Could another curve make CE and -log p<sub>1</sub> fall alike?</summary>
+# <details><summary>How good is the trapezoid rule?</summary>
 #
-# Not for ever. By any curve over ranks CE is the entropy of the rank. Whether the rank is 1 is part of this uncertainty, so
-#
-# $$\mathrm{CE} \ge -p_1\log p_1 - (1-p_1)\log(1-p_1) \quad\Rightarrow\quad \frac{\mathrm{CE}}{-\log p_1} \to \infty \;\text{ as }\; p_1 \to 1$$
-#
-# because $-\log p_1$ is then about $1 - p_1$, and the last part of the bound is this times $-\log(1-p_1)$. So CE must in the end fall more slowly than $-\log p_1$. The measured CE falls faster ([notebook 08](08_section_5_2_two_laws.ipynb)), so it is not the entropy of the ranks.
-#
-# </details>
-#
-# <details><summary>Is the closed form what Figure 8b shows, and how good is the trapezoid rule?</summary>
-#
-# Yes: the closed form agrees with the figure to 0.003 nats, and the exact sum does not. So the figure's ten points can be turned back into ten pairs of $\mu$ and $\sigma$. At the paper's models the rule errs by up to 4%: $-\log p_1$ comes out too low and CE too high, more so for larger models.
+# For the paper's models it makes CE up to 3% too high, more so for larger models.
 #
 # </details>
 
 # %%
 by_sum = rank_laws.rank_sums(four["mu"], four["sigma"])
-over = pd.DataFrame({"CE": by_curve.CE / by_sum.CE}, four.index)
-over["-log p_1"] = by_curve.neg_log_p1 / by_sum.neg_log_p1
-over.round(3)  # the closed form divided by the sum
+(terms["CE"] / by_sum.CE).round(3)  # CE by the trapezoid rule, divided by CE by the sum
 
 # %% [markdown]
 # ## The paper says, we get

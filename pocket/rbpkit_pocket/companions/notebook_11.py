@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch
+from scipy.stats import norm
 
 from rbpkit import paper, plots
 from rbpkit.fit import Array
@@ -17,28 +18,29 @@ check = checker({1: sealed("bd4fd00c", digits=2), 2: sealed("d2cbad71", digits=2
 
 TERMS = [r"$\log\,c$", r"$\log\sqrt{2\pi}\,\sigma$", r"$\mu^2/2\sigma^2$", "fraction"]
 SHADES = [INK, GREYS[0], GREYS[0], GREYS[1]]
-# name -> middle of the box, its words, and their equations
-BOXES = {
-    "top": (0.5, 0.9, r"one lognormal $p_k$ with $\mu$, $\sigma$", "Eqs. 10 to 12"),
-    "left": (
-        0.24,
-        0.62,
-        r"$-\log p_1 = \log c + \log\sqrt{2\pi}\,\sigma + \dfrac{\mu^2}{2\sigma^2}$",
-        "Eq. 16",
-    ),
-    "right": (0.76, 0.62, r"CE = $-\log p_1$ + fraction", "Eqs. 17 to 21, 26"),
-    "c": (0.24, 0.36, r"$\log c \to -\infty$", "Eqs. 22 to 25: true"),
-    "fraction": (0.76, 0.36, r"fraction / $\log c$ $\to$ 0", "Eq. 26: true"),
-    "end": (0.5, 0.08, "“log c dominates: both fall alike”", "does not follow"),
-}
-ARROWS = [
-    ("top", "left"),
-    ("top", "right"),
-    ("left", "c"),
-    ("right", "fraction"),
-    ("c", "end"),
-    ("fraction", "end"),
-]
+
+
+def bell(mu: float, sigma: float, used: float, figures_dir: str) -> None:
+    """The lognormal over ln k; used: its share at ln k >= 0."""
+    points = pd.DataFrame({"ln_k": np.linspace(-33, 8, 500)})
+    points["height"] = norm.pdf(points["ln_k"], mu, sigma)
+    right = points[points["ln_k"] >= 0]
+    line = "the lognormal of Pythia-12B, over the logarithm of the rank"
+    with plots.panel("Only the right end of the bell is used", line, 3.4) as axes:
+        axes.fill_between(points["ln_k"], points["height"], color=CONTEXT, linewidth=0)
+        axes.fill_between(right["ln_k"], right["height"], color=INK, linewidth=0)
+        axes.plot(points["ln_k"], points["height"], color=INK, linewidth=1.2)
+        axes.vlines(mu, 0, points["height"].max(), color=OTHER, linewidth=1)
+        axes.text(mu - 0.6, 0.02, f"centre:\n$\\mu$ = \N{MINUS SIGN}{-mu}", ha="right")
+        axes.vlines(0, 0, 0.033, color=INK, linestyle=":")
+        axes.text(0, 0.035, "rank 1: ln 1 = 0", ha="center")
+        pointer = {"arrowstyle": "-", "color": INK}
+        words = f"used:\n{used:.1%} of\nthe area"
+        axes.annotate(words, (0.8, 0.0012), (3, 0.012), arrowprops=pointer)
+        axes.set(ylim=(0, None), xlim=(-33, 9.5), xlabel=r"$\ln\,k$")
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+    plots.save(axes, points, figures_dir, "figure_C_bell")
 
 
 def stairs(terms: pd.DataFrame, figures_dir: str) -> None:
@@ -100,37 +102,6 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
     drawn = pd.concat(parts).astype({"S": "Int64"})
     columns = ["source", "model", "S", "b", "quantity", "value"]
     plots.save(axes, drawn[columns], figures_dir, "figure_C2")
-
-
-def steps(figures_dir: str) -> None:
-    """The idea: what follows from what in Appendix C, with a cross on what does not."""
-    line = "what follows from what in Appendix C; a cross: it does not"
-    with plots.panel("Each step but the last two is right", line, 4.8) as axes:
-        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1))
-        axes.set_axis_off()
-        for name, (x, y, words, source) in BOXES.items():
-            frame = FancyBboxPatch(
-                (x - 0.23, y - 0.06),
-                0.46,
-                0.12,
-                boxstyle="round,pad=0.02",
-                facecolor="white",
-                edgecolor=INK,
-                linestyle="--" if name == "end" else "-",
-            )
-            axes.add_patch(frame)
-            axes.text(x, y + 0.022, words, ha="center", va="center")
-            axes.text(x, y - 0.05, source, ha="center", va="center", color=OTHER)
-        for start, end in ARROWS:
-            (x0, y0, *_), (x1, y1, *_) = BOXES[start], BOXES[end]
-            tip = (x1 + 0.3 * (x0 - x1), y1 + 0.085)
-            tail = (x0 + 0.2 * (x1 - x0), y0 - 0.085)
-            axes.annotate("", tip, tail, arrowprops={"arrowstyle": "->", "color": INK})
-            if end == "end":
-                middle = ((x0 + x1) / 2, (y0 + y1) / 2)
-                axes.plot(*middle, "x", color=INK, markersize=14, markeredgewidth=3)
-    arrows = pd.DataFrame(ARROWS, columns=["from", "to"])
-    plots.save(axes, arrows, figures_dir, "figure_C_map")
 
 
 def limit(zipf: pd.DataFrame, path: pd.DataFrame, figures_dir: str) -> None:
