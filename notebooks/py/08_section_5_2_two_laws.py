@@ -30,7 +30,7 @@ figures_dir = ""  # where to write figures and their points; empty: nowhere
 # %%
 import numpy as np
 import pandas as pd
-from scipy.stats import linregress, norm
+from scipy.stats import norm
 
 from rbpkit import fit_power_law, paper
 from rbpkit.study.params import check_parameters
@@ -114,17 +114,7 @@ draw.check(2, answer_2)
 # %% [markdown]
 # ## From ranks to a curve
 #
-# Count how often each rank occurs. In the upper panel below, this share is the area of a bar. The lower panel adds the shares up from the left:
-
-# %%
-on_wiki = paper.rbp_by_k().query("dataset == 'Wiki'")
-of_12B = on_wiki.query("model == 'pythia-12b' and k in [1, 10, 100]")
-RBP_1 = np.exp(-laws.set_index("model")["neg_log_rbp1"])
-bars = draw.with_rank_1("pythia-12b", RBP_1["pythia-12b"])
-draw.idea(bars, of_12B.set_index("k")["rbp"], figures_dir)
-
-# %% [markdown]
-# Figure 8c begins at rank 2. A bar has ranks `bin_lo` to `bin_hi` - 1, and `mass` is its share:
+# Figure 8c of the paper shows how often each rank occurs. Its bars begin at rank 2. A bar has ranks `bin_lo` to `bin_hi` - 1, and `mass` is its share:
 
 # %%
 paper.rank_density().head(3)
@@ -133,6 +123,7 @@ paper.rank_density().head(3)
 # Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the other tokens only. Figure 9 of the paper's ICLR version has $\mathrm{RBP}_1$ and $\mathrm{RBP}_2$ for three models:
 
 # %%
+on_wiki = paper.rbp_by_k().query("dataset == 'Wiki'")
 RBP = on_wiki.query("k in [1, 2]")
 RBP = RBP.pivot(index="model", columns="k", values="rbp")
 rank_2 = RBP[2] - RBP[1]
@@ -144,7 +135,7 @@ table = pd.DataFrame({"bar of rank 2": bars["mass"], "if rank 1 is left out": ex
 table.dropna().round(4)  # without the models that only one of the two figures has
 
 # %% [markdown]
-# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then the share of a bar, by the curve, is the curve's area over the ranks of the bar, divided by the curve's whole area from rank 2 on. The best curve has the highest `score`:
+# They agree, so rank 1 is left out of the figure. Is it left out of the fit, too? Suppose that it is. Then by the curve a bar's share is the area over its ranks, divided by the whole area from rank 2 on. The best curve has the highest `score`:
 
 
 # %%
@@ -175,18 +166,7 @@ printed[["mu", "sigma"]].join(refits).round(2)
 # They differ from the printed ones by at most 0.03. **So rank 1 is neither in the figure nor in the fit.** The curve was fitted only to tokens at which the model's first guess is wrong. It is then used to say how often the first guess is right. Continue it to rank 1:
 
 # %%
-have_rank_1 = 100 * RBP_1[printed.index]  # of 100 tokens, for these four models
-others = 100 - have_rank_1  # to these the curve was fitted
-
-mu, sigma = printed["mu"], printed["sigma"]  # of all four models
-area_of_others = at_least(2, mu, sigma)
-area_of_rank_1 = at_least(1, mu, sigma) - area_of_others
-by_curve = others * area_of_rank_1 / area_of_others  # the curve is scaled to the others
-
-of_100 = {"have rank 1": have_rank_1, "others": others, "rank 1 by the curve": by_curve}
-pd.DataFrame(of_100).round(0).astype(int)
-
-# %%
+RBP_1 = np.exp(-laws.set_index("model")["neg_log_rbp1"])
 drawn = {}
 for model, (mu, sigma) in printed[["mu", "sigma"]].iterrows():
     bins = draw.with_rank_1(model, RBP_1[model])
@@ -196,16 +176,21 @@ for model, (mu, sigma) in printed[["mu", "sigma"]].iterrows():
     share_of_others = bins["share"][1:].sum()  # the curve is scaled to these
     bins["fitted"] = share_of_others * inside / at_least(2, mu, sigma)
     drawn[model] = bins
-last = drawn["pythia-12b"].iloc[-1]
-print(f"12B, last bin: the curve is {last['fitted'] / last['share']:.0f} times as high as the bar")
 draw.curve_and_bars(drawn, figures_dir)
 
+# %%
+last = drawn["pythia-12b"].iloc[-1]
+print(f"12B, last bin: the curve is {last['fitted'] / last['share']:.0f} times as high as the bar")
+rank_1 = pd.concat(drawn).xs(0, level=1)
+of_100 = 100 * rank_1[["share", "fitted"]]  # tokens of rank 1 among 100, and by the curve
+of_100.round(0).astype(int)
+
 # %% [markdown]
-# *Line: the printed lognormal, scaled so that its area from rank 2 on is that of the bars.*
+# *In the figure, the line is the printed lognormal, scaled so that its area from rank 2 on is that of the bars.*
 #
 # **Of 100 tokens that Pythia-12B reads, 58 have rank 1. The curve through the other 42, continued to rank 1, leaves room for 30.** From rank 2 on it follows the bars roughly, but in the last bin it is 8 times too high.
 #
-# **Exercise 3 (to discuss).** Keep rank 1 in the fit: `rank_laws.lognormals(study.summaries, k_min=1)[0]` (run the next cells first) has a row for each of our small *pocket models* and texts. Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is lost? ([Our answer](../docs/solutions/08_section_5_2_two_laws.md).)
+# **Exercise 3 (to discuss).** Keep rank 1 in the fit. `rank_laws.lognormals(study.summaries, k_min=1)[0]` has a row for each of our small *pocket models* and each text (`study` is made in the next cells). Compare `fitted_neg_log_p1` with `neg_log_rbp1`, and `fitted_entropy` with `entropy`. What is gained at rank 1, and what is lost? ([Our answer](../docs/solutions/08_section_5_2_two_laws.md).)
 #
 # <details><summary>Hint</summary>Do the same with k_min=2.</details>
 #
@@ -232,7 +217,7 @@ for reason in refused:
 draw.laws(laws, fits, figures_dir)
 
 # %% [markdown]
-# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. (Appendix C scales the curve's shares so that they add up to 1. Then rank 1 gets 41 of 100.) A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
+# The simulated losses are power laws too ("similar scaling patterns"). But $-\log p_1$ is too high by a factor of 1.7, and CE by 1.2 nats. A constant factor does not change an exponent: $-\log p_1$ has 0.080 in place of 0.079. An added constant makes it smaller: CE has 0.061 in place of 0.087. So by the curve CE falls more slowly than $-\log p_1$. As measured, it falls faster.
 #
 # The lognormal roughly describes the ranks of wrong guesses. It is worst in the far tail. It does not explain why CE and $\mathrm{RBP}_1$ fall almost alike.
 #
@@ -240,33 +225,13 @@ draw.laws(laws, fits, figures_dir)
 #
 # <details><summary>Are the exponents near each other on other texts?</summary>
 #
-# Of Table 1's 24 pairs, 13 are within 10%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA and all 12 of pocket models, CE in 17 of the paper's other 20.
+# Of Table 1's 24 pairs, 13 are within 10%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA, CE in 17 of the other 20. (For pocket models see [notebook 09](09_appendix_B_table1.ipynb).)
 #
 # </details>
 
 # %%
-printed_slopes = paper.table1().rename(columns={"dataset": "corpus"})
-slopes = printed_slopes.pivot(index=["corpus", "family"], columns="k", values="slope")
-table1 = -slopes[["CE", "1"]].set_axis(["alpha_CE", "alpha_1"], axis=1)
-table1 = table1.reset_index()
-table1["ratio"] = table1["alpha_1"] / table1["alpha_CE"]
-off = (table1["ratio"] - 1).abs()
-within = {limit: int((off <= limit).sum()) for limit in (0.1, 0.2)}
-print(f"Table 1: {within[0.1]} of {len(off)} within 10%, {within[0.2]} within 20%")
-table1.pivot(index="corpus", columns="family", values="ratio").round(2)  # alpha_1 / alpha_CE
-
-# %%
-points = draw.points(study.shown(), laws)  # CE and -log RBP_1 of each model
-rows = []
-for pair, models in points.groupby(["source", "corpus", "family"], sort=False):
-    if models["S"].nunique() > 2:
-        of_CE = fit_power_law(models["S"], models["CE"]).alpha
-        of_RBP = fit_power_law(models["S"], models["neg_log_rbp1"]).alpha
-        rows.append((*pair, of_CE, of_RBP, of_RBP / of_CE))
-pairs = pd.DataFrame(rows, columns=["source", "corpus", "family", "alpha_CE", "alpha_1", "ratio"])
-print(f"{study.ours}: steeper in {(pairs['ratio'][1:] > 1).sum()} of {len(pairs) - 1} pairs")
-measured = pairs[pairs["source"] == "measured"]
-measured.pivot(index="corpus", columns="family", values="ratio").round(2)
+slopes = paper.table1().set_index(["k", "dataset", "family"])["slope"]
+(slopes["1"] / slopes["CE"]).unstack().round(2)  # alpha_1 / alpha_CE
 
 # %% [markdown]
 # <details><summary>Does CE decide RBP_1?</summary>
@@ -276,11 +241,7 @@ measured.pivot(index="corpus", columns="family", values="ratio").round(2)
 # </details>
 
 # %%
-x = np.log(laws["CE"])
-y = np.log(rank_loss)
-parabola = np.polyfit(x, y, 2)
-error = y - np.polyval(parabola, x)
-off_CE = np.abs(error).max()
+off_CE = rank_laws.off_parabola(laws["CE"], laws["neg_log_rbp1"])
 print(f"largest distance from the parabola: {off_CE:.1%}")
 
 # %% [markdown]
@@ -292,21 +253,7 @@ print(f"largest distance from the parabola: {off_CE:.1%}")
 
 # %%
 scores = other_laws.scores_of_laws()  # the mean log probability of a token, nats
-ahead = scores - scores.loc["lognormal"]
-ahead.T.round(4)
-
-# %% [markdown]
-# <details><summary>How do the parameters move with S (Figure 8d)?</summary>
-#
-# $\mu/\sigma$, "approximately linear in S" in the ICLR version, is linear in $\ln S$ ($R^2$ 0.993), not in $S$ (0.51).
-#
-# </details>
-
-# %%
-on_S = linregress(size, laws["ratio"])  # ratio: mu / sigma
-on_log_S = linregress(np.log(size), laws["ratio"])
-R2 = {"S": on_S.rvalue**2, "ln S": on_log_S.rvalue**2}
-pd.Series(R2).round(3)
+(scores - scores.loc["lognormal"]).T.round(4)
 
 # %% [markdown]
 # ## The paper says, we get
@@ -314,8 +261,7 @@ pd.Series(R2).round(3)
 # "Nearly identical" holds in part: 13 of 24 pairs of exponents in Table 1 are within 10%. The lognormal "hypothesis" holds in part. From rank 2 on it is roughly right, but a Weibull distribution fits as well. Rank 1 is not in the fit.
 
 # %%
-own = (points, fits, study.summaries, records_dir)
-draw.claims(laws, pairs, within, scores, off_CE, R2, *own, figures_dir)
+draw.claims(laws, scores, fits, study.summaries, records_dir, figures_dir)
 
 # %% [markdown]
 # **What this cannot show.** We do not know why rank 1 was left out.

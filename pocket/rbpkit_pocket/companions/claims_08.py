@@ -9,10 +9,12 @@ import pandas as pd
 from IPython.display import Markdown
 from scipy.stats import linregress
 
+from rbpkit import paper
 from rbpkit.fit import fit_power_law
 from rbpkit.summary import Summary
 from rbpkit_pocket.companions.claims import Claim, claims_table, span
 from rbpkit_pocket.findings.other_laws import best_score
+from rbpkit_pocket.findings.rank_laws import off_parabola
 
 IDENTICAL = Claim(
     words="when k = 1, the decay exponents of cross-entropy (absolute-based) and"
@@ -47,12 +49,7 @@ LINEAR = Claim(
 
 def claims(
     laws: pd.DataFrame,
-    pairs: pd.DataFrame,
-    within: dict[float, int],
     scores: pd.DataFrame,
-    off_CE: float,
-    R2: dict[str, float],
-    points: pd.DataFrame,
     fits: pd.DataFrame,
     summaries: Iterable[Summary],
     records_dir: str,
@@ -60,27 +57,34 @@ def claims(
 ) -> Markdown:
     """The claims of Section 5.2.
 
-    - laws: Figures 8a and 8b; pairs: both exponents by text and family, Figure 8a's first
-    - within: how many pairs of Table 1 are within 10% and 20%
-    - scores: of three laws (`scores_of_laws`); R2: of mu / sigma on S and on ln S
-    - off_CE: how far -log RBP_1 is from a parabola in log CE
-    - points, fits, summaries: of the measured models
+    - laws: Figures 8a and 8b (`published_laws`); scores: of three laws (`scores_of_laws`)
+    - fits, summaries: of the measured models
     """
-    eight = pairs.iloc[0]
+    of_1, of_CE = _exponents(laws)
+    slopes = paper.table1().set_index(["k", "dataset", "family"])["slope"]
+    off = abs(slopes["1"] / slopes["CE"] - 1)  # of Table 1
+    near = (off <= 0.1).sum()
     identical = "does not hold"
-    if abs(eight["ratio"] - 1) <= 0.1:
-        identical = "holds" if within[0.1] > 21 else "holds in part"
+    if abs(of_1 / of_CE - 1) <= 0.1:
+        identical = "holds" if near > 21 else "holds in part"
     lead = (scores - scores.loc["lognormal"]).loc["Weibull"]
     cut = (scores["k"] - scores["k + 1/2"]).loc["lognormal"]  # what the place of the cut is worth
-    simulated = _simulated_ratio(laws)
-    ratios, in_ln_S = _of_families(fits)
-    here = points[points["source"] == "measured"].groupby("corpus")
-    off_here = [_off_parabola(models) for _, models in here if len(models) > 3]
+    simulated_1, simulated_CE = _exponents(laws, "simulated_")
+    simulated = simulated_1 / simulated_CE
+    off_CE = off_parabola(laws["CE"], laws["neg_log_rbp1"])
+    R2, R2_of_log = _R2(laws["S"], laws["ratio"]), _R2(np.log(laws["S"]), laws["ratio"])
+    fits = fits.reindex(columns=["corpus", "family", *laws.columns])  # for a table without rows
+    fits = fits[fits["neg_log_rbp1"] < np.inf]
+    own = _of_families(fits)
+    off_here = []
+    for _, models in fits.groupby("corpus"):
+        if len(models) > 3:
+            off_here.append(off_parabola(models["CE"], models["neg_log_rbp1"]))
     results = {
         IDENTICAL: (
-            f"Figure 8a: {eight['alpha_1']:.3f} and {eight['alpha_CE']:.3f}, yes;"
-            f" Table 1: {within[0.1]} of 24 cells, {within[0.2]} within 20%",
-            f"alpha_1 / alpha_CE {span(pairs[pairs['source'] == 'measured']['ratio'])}",
+            f"Figure 8a: {of_1:.3f} and {of_CE:.3f}, yes;"
+            f" Table 1: {near} of 24 cells, {(off <= 0.2).sum()} within 20%",
+            f"alpha_1 / alpha_CE {span(own['measured'])}",
             identical,
         ),
         LOGNORMAL: (
@@ -91,8 +95,8 @@ def claims(
         ),
         SIMILAR: (
             f"both are power laws; ratio {simulated:.2f} (measured"
-            f" {eight['ratio']:.2f}); CE too high by {_too_high(laws)}",
-            f"ratio {span(ratios)}; CE too high by {_too_high(fits)}",
+            f" {of_1 / of_CE:.2f}); CE too high by {_too_high(laws)}",
+            f"ratio {span(own['simulated'])}; CE too high by {_too_high(fits)}",
             "holds" if abs(simulated - 1) <= 0.1 else "holds in part",
         ),
         GREEDY: (
@@ -104,23 +108,22 @@ def claims(
             "holds in part",
         ),
         LINEAR: (
-            f"{R2['S']:.2f} on S, {R2['ln S']:.3f} on ln S",
-            f"on ln S: {span(in_ln_S)}",
-            "holds" if R2["S"] > 0.9 else "does not hold",
+            f"{R2:.2f} on S, {R2_of_log:.3f} on ln S",
+            f"on ln S: {span(own['R2'])}",
+            "holds" if R2 > 0.9 else "does not hold",
         ),
     }
     return claims_table("08", results, records_dir, figures_dir)
 
 
-def _off_parabola(models: pd.DataFrame) -> float:
-    x, y = np.log(models["CE"]), np.log(models["neg_log_rbp1"])
-    return float(np.abs(y - np.polyval(np.polyfit(x, y, 2), x)).max())
+def _exponents(models: pd.DataFrame, kind: str = "") -> tuple[float, float]:
+    """The exponents of -log RBP_1 and of CE, as measured or `simulated_`."""
+    of_1 = fit_power_law(models["S"], models[f"{kind}neg_log_rbp1"]).alpha
+    return of_1, fit_power_law(models["S"], models[f"{kind}CE"]).alpha
 
 
-def _simulated_ratio(models: pd.DataFrame) -> float:
-    """The exponent of simulated -log p_1 over that of simulated CE."""
-    of_CE = fit_power_law(models["S"], models["simulated_CE"]).alpha
-    return fit_power_law(models["S"], models["simulated_neg_log_rbp1"]).alpha / of_CE
+def _R2(x: pd.Series, y: pd.Series) -> float:
+    return float(linregress(x, y).rvalue ** 2)
 
 
 def _too_high(models: pd.DataFrame) -> str:
@@ -128,14 +131,16 @@ def _too_high(models: pd.DataFrame) -> str:
     return f"{span(models['simulated_CE'] - models['CE'])} nats"
 
 
-def _of_families(fits: pd.DataFrame) -> tuple[list[float], list[float]]:
-    """Of each family: simulated alpha_1 / alpha_CE, and R2 of mu / sigma on ln S."""
-    ratios, R2 = [], []
+def _of_families(fits: pd.DataFrame) -> pd.DataFrame:
+    """Of each family: alpha_1 / alpha_CE, measured and simulated; R2 of mu / sigma on ln S."""
+    rows = []
     for _, models in fits.groupby(["corpus", "family"], sort=False):
         if models["S"].nunique() >= 3:
-            ratios.append(_simulated_ratio(models))
-            R2.append(float(linregress(np.log(models["S"]), models["ratio"]).rvalue ** 2))
-    return ratios, R2
+            of_1, of_CE = _exponents(models)
+            simulated_1, simulated_CE = _exponents(models, "simulated_")
+            R2 = _R2(np.log(models["S"]), models["ratio"])
+            rows.append((of_1 / of_CE, simulated_1 / simulated_CE, R2))
+    return pd.DataFrame(rows, columns=["measured", "simulated", "R2"])
 
 
 def _leads(fits: pd.DataFrame, summaries: Iterable[Summary]) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -33,24 +35,32 @@ def claims(
     lines: pd.DataFrame,
     pythia_worth: pd.Series,
     lowest_R2: float,
-    pocket_lines: pd.DataFrame,
-    pocket_rates: pd.DataFrame,
+    measured: pd.DataFrame,
+    lines_of: Callable[[pd.DataFrame], pd.DataFrame],
+    rates_of: Callable[[pd.DataFrame], pd.DataFrame],
     records_dir: str,
     figures_dir: str,
 ) -> Markdown:
-    """The claims of Appendix B (ICLR). lines: printed ones; lowest_R2: of lognormals' lines."""
+    """The claims of Appendix B (ICLR).
+
+    - lines: printed ones; lowest_R2: of lognormals' lines
+    - measured: losses of the measured models; lines_of, rates_of: the notebook's functions of them
+    """
     table1 = paper.table1().query("k in ['1', '10', '100']")
     steepest = table1.groupby(["dataset", "family"]).slope.min()
     pairs = pd.MultiIndex.from_frame(lines[["corpus", "family"]])
     ratio = lines.slope / steepest.reindex(pairs).to_numpy()
     first, last = pythia_worth.iloc[0], pythia_worth.iloc[2]
     pocket = dict.fromkeys(("R2", "steeper", "worth"), "not measured")
-    if len(pocket_lines):
-        pocket["R2"] = f"R2 at least {pocket_lines.R2.min():.3f}"
-    if len(pocket_rates):
-        own = pocket_rates.beta / (pocket_rates.alpha + pocket_rates.gamma * np.log(100))
+    if len(measured):
+        pocket["R2"] = f"R2 at least {lines_of(measured).R2.min():.3f}"
+    # A family with fewer sizes has no exponent in S
+    three_sizes = measured.groupby(["corpus", "family"])["S"].transform("nunique") >= 3
+    if three_sizes.any():
+        rates = rates_of(measured[three_sizes])
+        own = rates.beta / (rates.alpha + rates.gamma * np.log(100))
         pocket["steeper"] = f"beta is {own.min():.1f} to {own.max():.1f} times alpha at k = 100"
-        median = pocket_rates[pythia_worth.index].median()
+        median = rates[pythia_worth.index].median()
         pocket["worth"] = f"median {median.iloc[0]:.0f} at k = 1, {median.iloc[2]:.1f} at k = 50"
     results = {
         ACCURATE: (

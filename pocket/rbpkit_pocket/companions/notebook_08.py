@@ -13,7 +13,6 @@ from rbpkit import paper, plots
 from rbpkit.fit import Array, fit_power_law
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.plots import headed
-from rbpkit.summary import Summary
 from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_08 import claims as claims
 from rbpkit_pocket.companions.exercises import checker, sealed
@@ -115,27 +114,6 @@ def _bars(axes: Axes, bins: pd.DataFrame) -> None:
     axes.spines["left"].set_visible(False)
 
 
-def idea(bins: pd.DataFrame, RBP: pd.Series, figures_dir: str) -> None:
-    """A histogram of ranks, and its running sum; RBP: some RBP_k by k."""
-    with plots.panels(4.6, nrows=2, sharex=True) as (figure, (top, bottom)):
-        _bars(top, bins)
-        headed(
-            top, "Add up ranks to get RBP", "the area is the share of tokens: Pythia-12B on Wiki"
-        )
-        top.text(1.65, 0.45, f"rank 1: {bins['share'].iloc[0]:.0%} of the tokens")
-        top.text(5, 0.13, "ranks 2, 3, 4, …")
-        summed = bins["share"].cumsum()
-        bottom.step(bins["bin_hi"] - 1, summed, where="post", color=INK)
-        for k, share in RBP.items():
-            bottom.plot(k, share, "o", color=INK)
-            words = rf"$\mathrm{{RBP}}_{{{k}}}$ = {share:.2f}"
-            bottom.annotate(words, (k, share), (8, -16), textcoords="offset points")
-        bottom.set(ylim=(0, 1.05), xlabel="rank", yticks=[0, 0.5, 1])
-        bottom.set_title("added up from the left", fontsize=plots.NOTE, color=OTHER)
-        bottom.spines["left"].set_visible(True)
-    plots.save(figure, bins.assign(summed=summed), figures_dir, "figure_8_idea")
-
-
 def curve_and_bars(published: dict[str, pd.DataFrame], figures_dir: str) -> None:
     """Figure 8c with rank 1, of the smallest and the largest model; bins with `fitted`."""
     with plots.panels(4.8, nrows=2, sharex=True, sharey=True) as (figure, panels):
@@ -156,17 +134,3 @@ def curve_and_bars(published: dict[str, pd.DataFrame], figures_dir: str) -> None
     drawn = pd.concat([bins.assign(panel=model) for model, bins in published.items()])
     columns = ["panel", "bin_lo", "bin_hi", "share", "fitted"]
     plots.save(figure, drawn[columns], figures_dir, "figure_8c")
-
-
-def points(summaries: Iterable[Summary], laws: pd.DataFrame) -> pd.DataFrame:
-    """CE and -log RBP_1 of the paper's Pythias on Wiki, and of each model that has both."""
-    rows = []
-    for one in summaries:
-        about = one.manifest
-        if 0 < one.rbp(1) < 1:
-            both = (one.ce(), -np.log(one.rbp(1)))
-            rows.append(("measured", about.corpus, about.family, about.model, about.S, *both))
-    columns = ["source", "corpus", "family", "model", "S", "CE", "neg_log_rbp1"]
-    of_paper = laws.assign(source="published", corpus="Wiki", family="Pythia")[columns]
-    table = pd.concat([of_paper, pd.DataFrame(rows, columns=columns)])
-    return table.astype({"S": int, "CE": float, "neg_log_rbp1": float})

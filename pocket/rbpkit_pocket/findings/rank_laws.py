@@ -249,6 +249,26 @@ def published_laws() -> pd.DataFrame:
     return wide[order].assign(mu=mu, sigma=sigma, ratio=mu / sigma)
 
 
+def like_a_lognormal(points: pd.DataFrame) -> pd.DataFrame:
+    """The same models with the `loss` of a lognormal: RBP_k = Phi(a + b ln(k + 1/2)).
+
+    points: corpus, model, k and rbp; a and b are fitted to those of each model, by least squares.
+    """
+    points = points.assign(x=np.log(points["k"] + 0.5), y=norm.ppf(points["rbp"]))
+    parts = []
+    for _, part in points.groupby(["corpus", "model"], sort=False):
+        b, a = np.polyfit(part["x"], part["y"], 1)
+        parts.append(part.assign(loss=-norm.logcdf(a + b * part["x"])))
+    return pd.concat(parts)
+
+
+def off_parabola(CE: pd.Series, neg_log_rbp1: pd.Series) -> float:
+    """How far the logarithm of -log RBP_1 is, at most, from a parabola in log CE."""
+    x, y = np.log(CE), np.log(neg_log_rbp1)
+    parabola = np.polynomial.Polynomial.fit(x, y, 2)
+    return float(np.abs(y - parabola(x)).max())
+
+
 def lognormals(measured: Iterable[Summary], k_min: int = 2) -> tuple[pd.DataFrame, list[str]]:
     """A lognormal for the ranks of each model, and a line for each model that has none.
 
