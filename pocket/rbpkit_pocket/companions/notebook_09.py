@@ -11,8 +11,6 @@ from IPython.display import HTML
 from rbpkit import paper, plots
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, INK
-from rbpkit_pocket.companions.choices import Study
-from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.exercises import checker, sealed
 from rbpkit_pocket.companions.tables_09 import CELL, MINUS, side_by_side, write_table
 from rbpkit_pocket.companions.tables_09 import all_cells as all_cells
@@ -110,19 +108,13 @@ def _unfold(title: str, cells: pd.Series) -> HTML:
     return HTML(f"<details><summary>{title}</summary><p>{legend}</p>{_page(cells)}</details>")
 
 
-def measured_table(pocket: pd.DataFrame, study: Study, figures_dir: str) -> HTML | None:
+def measured_table(pocket: pd.DataFrame, figures_dir: str) -> HTML | None:
     """The measured cells to unfold; written as pocket_table_1.csv, .md and .tex."""
     if pocket.empty:
         return None
-    V = {(one.manifest.corpus, one.manifest.family): one.manifest.V for one in study.summaries}
-    saved = pocket.reset_index()
-    vocabulary = [V.get(pair, np.nan) for pair in zip(saved.dataset, saved.family, strict=True)]
-    saved["share_of_V"] = pd.to_numeric(saved.k, errors="coerce") / vocabulary
-    saved["paper_k_of_same_share"] = saved.share_of_V * paper.PAPER_V
-    names = "dataset k share_of_V paper_k_of_same_share family slope low high R2 n".split()
     three = pocket.map("{:.3f}".format)
     interval = three.slope + " [" + three.low + ", " + three.high + "]"
     fit = pocket.slope.notna()
     text = {"slope": interval.where(fit, "-"), "R2": three.R2.where(fit, "-")}
-    write_table(saved[names], pd.DataFrame(text), figures_dir, "pocket_table_1")
-    return _unfold(f"The table of {study.ours}", _cells(pocket["slope"], pocket["R2"]))
+    write_table(pocket.reset_index(), pd.DataFrame(text), figures_dir, "pocket_table_1")
+    return _unfold("The measured cells", _cells(pocket["slope"], pocket["R2"]))

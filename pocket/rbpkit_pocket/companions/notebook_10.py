@@ -85,8 +85,8 @@ def worth(rates: pd.DataFrame, median: pd.Series, saved: pd.DataFrame, figures_d
         axes.plot(ks, median, mark, color=PYTHIA.colour, linewidth=2.5, markersize=7, zorder=3)
         for k, times in zip(ks, median, strict=True):
             offset = (4, -36) if k == 1 else (6, 8)
-            look: dict[str, Any] = {"color": GREEN, "path_effects": HALO}
             words = f"{times:.0f} times"
+            look: dict[str, Any] = {"color": GREEN, "path_effects": HALO}
             axes.annotate(words, (k, times), offset, textcoords="offset points", **look)
         axes.set(xscale="log", yscale="log", xlim=(0.85, 110), ylabel="times as large")
         axes.set_xlabel("guesses $k$, doubled")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from rbpkit import paper
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import curves_of_all, fit_curves
 from rbpkit.stats.curves import models_of
-from rbpkit_pocket.companions.choices import Study
+from rbpkit_pocket.companions.choices import read_study
 from rbpkit_pocket.companions.claims import Claim, claims_table, counted
 
 CELL = ["dataset", "k", "family"]
@@ -51,8 +51,11 @@ def all_cells(
     return table[[*names, "slope_difference", "R2_difference"]]
 
 
-def measured_cells(study: Study) -> pd.DataFrame:
+def measured_cells(
+    records_dir: str, families: Sequence[str], corpus_names: Sequence[str]
+) -> pd.DataFrame:
     """The measured cells in Table 1's form, with intervals; says which have no line."""
+    study = read_study(records_dir, families, corpus_names)
     with_line, too_few = [], []
     for corpus, family in product(study.corpora, study.families):
         models = models_of(study.summaries, corpus, family)
@@ -96,15 +99,14 @@ def write_table(points: pd.DataFrame, text: pd.DataFrame, figures_dir: str, name
         lines.append([*cell, *row])
     markdown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
-    def plain(word: object) -> str:
-        return re.sub(r"([&%#_{}$])", r"\\\1", str(word))
-
-    wide = wide.map(lambda cell: re.sub(r"-(?=\d)", "$-$", cell))
-    wide = wide.rename(plain).rename(plain, axis=1)
-    wide = wide.rename({"R2": "$R^2$"}, axis=1, level=1).rename_axis(["corpus", "$k$"])
-    latex = wide.rename_axis(columns=[None, None]).to_latex(
-        multicolumn_format="c", multirow=False, column_format="ll" + "r" * len(columns)
+    wide = wide.rename_axis(["corpus", "k"]).rename_axis(columns=[None, None])
+    latex = wide.to_latex(
+        escape=True,
+        multicolumn_format="c",
+        multirow=False,
+        column_format="ll" + "r" * len(columns),
     )
+    latex = re.sub(r"(?<!\w)-(?=\d)", "$-$", latex).replace("R2", "$R^2$").replace(" k ", " $k$ ")
     latex = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{latex.rstrip()}}}\n"
     texts = {"csv": as_csv(points), "md": markdown, "tex": latex}
     files = {f"{name}.{suffix}": content.encode() for suffix, content in texts.items()}
