@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,11 +17,11 @@ T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
 check = checker(
     {1: sealed("5316ca1c", digits=0), 3: sealed("973b372a", digits=2)},
     {
-        1: (
+        1: [
             (lambda answer: answer / 1e9, "Nearly: give it in billions."),
             (lambda answer: answer * T_UNIT / 1e9, "Nearly: this is in units of T_unit."),
-        ),
-        3: ((lambda answer: 1 - answer, "Nearly: this is for one miss or more."),),
+        ],
+        3: [(lambda answer: 1 - answer, "Nearly: this is for one miss or more.")],
     },
 )
 
@@ -62,9 +60,8 @@ def gpt3(series: pd.DataFrame) -> None:
     plots.show(axes)
 
 
-def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
-    """Three families on LAMBADA, and how far the largest of each is above its line."""
-    above = law.set_index("series").above
+def lambada(models: pd.DataFrame, above: pd.Series, figures_dir: str) -> None:
+    """Three series on LAMBADA; above: how far the largest of each series is above its line (%)."""
     # Cerebras first, so that it hides no mark of BLOOM
     looks = {"Cerebras-GPT": ("X", INK), "GPT-3": ("v", OTHER), "BLOOM": ("p", OTHER)}
     title = "Cerebras keeps to its line,\nover a shorter step"
@@ -72,40 +69,33 @@ def lambada(models: pd.DataFrame, law: pd.DataFrame, figures_dir: str) -> None:
         axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 2e12))
         ends = []
         for name, (marker, colour) in looks.items():
-            series = models[models.series == name].sort_values("S")
-            S, loss, _ = _draw_series(axes, series, colour, marker)
-            percent = f"{above[name]:+.0f}%".replace("-", "\u2212")
+            S, loss, _ = _draw_series(axes, models[models.series == name], colour, marker)
             if name == "Cerebras-GPT":  # at its left end, since BLOOM's line passes the right one
-                start = series.iloc[0]
-                axes.text(start.S * 1.15, start.loss, f"Cerebras {percent}", va="bottom")
-            else:
-                ends.append((S, loss, f"{name} {percent}", colour))
+                S, loss = 8e7, 1.75
+            percent = f"{above[name]:+.0f}%".replace("-", "\u2212")
+            ends.append((S, loss, f"{name} {percent}", colour))
         plots.log_ticks(axes)
         axes.set(xlabel=SIZE, ylabel=LOSS)
         plots.label_ends(axes, ends)
-    points = models.merge(law[["series", "decades", "above"]])
-    names = ["series", "model", "S", "tokens", "share", "source", "decades", "above"]
+    points = models.merge(above.reset_index())
+    names = ["series", "model", "S", "tokens", "share", "source", "above"]
     plots.save(axes, points[names], figures_dir, "16_lambada")
 
 
 def idea() -> None:
-    """A floor that stays, or falls with size."""
+    """The part of a loss that is left by too little reading: it stays, or falls with size."""
     log_size = np.linspace(0, 3, 50)
     too_small = 10 ** (-0.35 * log_size)
-    floors = {
-        "all sizes read the same": 0.25 + 0 * log_size,
-        "larger ones read more": 0.25 * too_small,
-    }
+    left = {"all sizes read the same": 0.25 + 0 * log_size, "larger ones read more": too_small / 4}
     with plots.panels(2.8, NARROW + 0.6, ncols=2, sharey=True) as (figure, grid):
-        for axes, (title, floor) in zip(grid, floors.items(), strict=True):
-            loss = floor + too_small
-            axes.plot(log_size, np.transpose([too_small, floor]), ":", color=OTHER, lw=1.5)
+        for axes, (title, too_little) in zip(grid, left.items(), strict=True):
+            loss = too_little + too_small
+            axes.plot(log_size, np.transpose([too_small, too_little]), ":", color=OTHER, lw=1.5)
             axes.plot(log_size, loss, color=INK, lw=2)
             axes.text(1.5, 1.25 * loss[25], "loss: the sum", va="bottom")
-            axes.text(0.08, 0.8 * floor[18], "read too little", color=OTHER, va="top")
+            axes.text(0.08, 0.8 * too_little[18], "read too little", color=OTHER, va="top")
             axes.text(2.95, 0.8 * too_small[-1], "too small", color=OTHER, ha="right", va="top")
-            axes.set(yscale="log", xlim=(0, 3), ylim=(0.012, 2.2), xlabel=r"$\log$ size")
-            axes.set(xticks=[], yticks=[])
+            axes.set(yscale="log", ylim=(0.012, 2.2), xlabel=r"$\log$ size", xticks=[], yticks=[])
             axes.yaxis.minorticks_off()
             headed(axes, title, "a sketch")
         grid[0].set_ylabel(r"$\log$ loss")
@@ -114,12 +104,12 @@ def idea() -> None:
 
 def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
     """One suite along its training, and the sum; 12B was not fitted."""
-    sizes = ["70M", "160M", "410M", "1B", "1.4B", "2.8B", "6.9B", "12B"]
-    of_size = [part.sort_values("tokens") for _, part in table.groupby("S")]
+    sizes = table.groupby("model", sort=False)
     line = "Pythia v1, deduplicated; curves: the sum; hollow: 12B, not fitted"
     with plots.panel("The sum predicts 12B", line, 4.4) as axes:
         ends = []
-        for label, colour, part in zip(sizes, ordered_greys(8), of_size, strict=True):
+        for (name, part), colour in zip(sizes, ordered_greys(len(sizes)), strict=True):
+            label = name.split("-")[1].upper()
             face, dash = ("white", ":") if label == "12B" else (colour, "-")
             axes.plot(part.tokens, joint.predict(part.S, part.tokens), dash, color=colour, lw=1.2)
             axes.plot(part.tokens, part.loss, "^", color=colour, mfc=face, ms=4)
@@ -135,18 +125,15 @@ def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
 def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_dir: str) -> None:
     """The predictions, their intervals and the truth; by_line: log loss by a line in size."""
     points = blind.assign(share=truth.acc, line=np.exp(-np.exp(by_line)))
-    line = "final Pythias v1; dot: truth; bar: prediction, pale: 95%"
+    line = "dot: truth (1B: unknown); bar: prediction; pale: 95%"
     with plots.panel("All seven are inside", line, 4.0) as axes:
         axes.vlines(points.index, points.low, points.high, color=CONTEXT, lw=9)
         axes.plot(points.index, points.predicted, "_", color=OTHER, ms=12, mew=2)
         axes.plot(points.index, points.share, "o", color=INK, ms=6)
-        for row in points.itertuples():
-            size = row.model.replace("pythia-", "").upper()
-            side = "right" if size in ("1B", "6.9B") else "center"  # close to the next one
-            axes.text(row.Index * 1.1, row.high + 0.015, size, ha=side, va="bottom")
-            if np.isnan(row.share):
-                look: dict[str, Any] = {"ha": "center", "va": "top", "color": OTHER}
-                axes.text(row.Index, row.low - 0.02, "truth\nunknown", **look)
+        for S, model, high in zip(points.index, points.model, points.high, strict=True):
+            label = model.removeprefix("pythia-").upper()
+            side = "right" if label in ("1B", "6.9B") else "center"  # close to the next one
+            axes.text(S, high + 0.015, label, ha=side, va="bottom")
         axes.set(xscale="log", xlim=(1e7, 3e10), ylim=(0, 0.85), xlabel=SIZE)
         axes.set_ylabel("accuracy on LAMBADA")
     columns = ["model", "S", "predicted", "low", "high", "share", "line"]

@@ -1,15 +1,13 @@
-"""What notebook 16 (published models) reads, and a check of its blind predictions."""
+"""What notebook 16 (published models) reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rbpkit.fit import root_mean_square
 from rbpkit_pocket.findings.published_models import load
 
 END = 299_892_736_000  # tokens at the end of Pythia's training
@@ -37,73 +35,24 @@ def load_tables() -> tuple[pd.DataFrame, Along, pd.DataFrame]:
     return models, dict(iter(late.groupby(["suite", "shots"]))), openlm
 
 
-def tokens_of(series: pd.DataFrame) -> str:
-    """What is known of a series's training tokens."""
-    if series.tokens.isna().any():
+def tokens_of(tokens: pd.Series) -> str:
+    """What is known of the training tokens of a series of models."""
+    if tokens.isna().any():
         return "not stated"
-    return "grow with S" if series.tokens.nunique() > 1 else "one number"
+    return "grow with S" if tokens.nunique() > 1 else "one number"
 
 
 def held_out_tests(along: Along, openlm: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, Any]]:
     """The seven tests: a table, and which of its rows are held out."""
     tests = {}
-    for name, rows in pythias(along, short=False):
+    for name, rows in pythias(along):
         tests[f"{name}: 12B along training"] = rows, rows.S == rows.S.max()
     for corpus, rows in openlm.groupby("corpus"):
         tests[f"OpenLM on {corpus}: models above 1B"] = rows, rows.S > 1e9
     return tests
 
 
-def pythias(along: Along, short: bool = True) -> Iterator[tuple[str, pd.DataFrame]]:
+def pythias(along: Along) -> Iterator[tuple[str, pd.DataFrame]]:
     """Each version of Pythia and its checkpoints, without examples in the prompt."""
     for suite, name in SUITES.items():
-        yield name.removeprefix("Pythia ") if short else name, along[suite, 0]
-
-
-def load_blind() -> pd.DataFrame:
-    """Our predictions, with a row for each size."""
-    return load("blind").set_index("S")
-
-
-def load_truth() -> pd.DataFrame:
-    """The final accuracies of Pythia v1, with a row for each size."""
-    return load("pythia_lambada_zero_shot").set_index("S")
-
-
-def check_rule(blind: pd.DataFrame, along: Along, rule: Callable[..., float]) -> None:
-    """Whether the rule gives the predictions and intervals that were written down.
-
-    rule(table, S, T): the log loss of a size. The intervals come from a rehearsal, in which the
-    rule predicts the last checkpoint of each size from the others.
-    """
-    v1 = along["v1", 0]
-    centres = {S: rule(v1[v1.S != S], S, END) for S in blind.index}
-    assert np.allclose(blind.predicted, np.exp(-np.exp(pd.Series(centres))), atol=2e-4)
-    each: list[float] = []
-    spread: dict[Any, list[float]] = {S: [] for S in blind.index}
-    for rows in along.values():
-        rows = rows[rows.groupby("tokens").S.transform("nunique") == rows.S.nunique()]
-        T = rows.tokens.max()
-        at_end = np.log(rows[rows.tokens == T].set_index("S").loss)
-        if len(at_end) < 8:
-            continue
-        before = rows[rows.tokens < T]
-        each += [rule(before[before.S != S], S, T) - at_end[S] for S in at_end.index]
-        for pair in combinations(at_end.index, 2):  # the interval of a size does not see that size
-            rest = before[~before.S.isin(pair)]
-            for out, S in (pair, pair[::-1]):
-                error = rule(rest, S, T) - at_end[S]
-                spread[out].append(error / _gap(rest.S.unique(), S))
-    for S in blind.index:
-        half = 1.96 * root_mean_square(spread[S]) * _gap(blind.index.drop(S), S)
-        ends = np.exp(-np.exp(centres[S] + np.array([half, -half])))
-        assert np.allclose(blind.loc[S, ["low", "high"]].astype(float), ends, atol=2e-4)
-    print("the rule gives the predictions and intervals as they were written down")
-    print(f"rehearsal: rms error of the log loss {root_mean_square(each):.3f}")
-
-
-def _gap(sizes: Any, S: float) -> float:
-    """Distance in log S between the neighbours of S; twice that to the only one at an end."""
-    away = np.log(np.asarray(sizes) / S)
-    sides = [np.abs(side).min() for side in (away[away < 0], away[away > 0]) if side.size]
-    return 2 * float(np.mean(sides))
+        yield name, along[suite, 0]
