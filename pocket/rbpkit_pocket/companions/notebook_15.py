@@ -13,19 +13,11 @@ from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
 from rbpkit.plots import SIZE
 from rbpkit_pocket.companions.exercises import checker, sealed
 
+ONE_BLOCK = "Nearly: this uses the share of the other block, the one that does not shrink."
 check = checker(
     {1: sealed("0602d7c8", digits=2, within=0), 2: sealed("9e6dccf2", digits=1)},
-    {
-        1: (
-            (
-                lambda answer: answer / 2,
-                "Nearly: this uses the share of the other block, the one that does not shrink.",
-            ),
-        ),
-    },
+    {1: [(lambda answer: answer / 2, ONE_BLOCK)]},
 )
-
-QUANTITIES = ("CE", "RBP_1", "RBP_10", "RBP_100")
 
 
 def fan(
@@ -34,14 +26,13 @@ def fan(
     amounts: Sequence[float],
     figures_dir: str = "",
 ) -> None:
-    """Loss against size, with a line for each of `amounts`, the numbers of training tokens.
+    """Loss against size, with a line for each of `amounts`, in millions of training tokens.
 
     All four are the answer, and saved; fewer are the question.
     """
-    is_answer = len(amounts) == len(line_of)
-    title = "Draw the line of 12 million tokens"
-    if is_answer:
-        title = "The last doubling tilts the line most"
+    title = "The last doubling tilts the line most"
+    if len(amounts) < len(line_of):
+        title = "Draw the line of 12 million tokens"
     greys = dict(zip(line_of, ordered_greys(len(line_of)), strict=True))
     sizes = np.geomspace(on_prose.S.min(), on_prose.S.max(), 2)
     line = "six Pythias on each line, loss in nats; labels: training tokens"
@@ -50,16 +41,13 @@ def fan(
         axes.set(xlabel=SIZE, ylabel=r"$-\log\,\mathrm{RBP}_1$ on prose")
         plots.ticks(axes.yaxis, [1, 1.2, 1.4, 1.6, 1.8])
         ends = []
-        for tokens in amounts:
-            six = on_prose[on_prose["T"] == tokens]
-            on_line = np.asarray(line_of[tokens].predict(sizes).loss)
-            axes.plot(sizes, on_line, color=greys[tokens], lw=1.5)
-            axes.plot(six.S, six.loss, "^", color=greys[tokens], ms=6)
-            ends.append((sizes[-1], on_line[-1], f"{tokens / 1e6:g} million", greys[tokens]))
+        for millions in amounts:
+            six = on_prose[on_prose.millions == millions]
+            on_line = np.asarray(line_of[millions].predict(sizes).loss)
+            axes.plot(sizes, on_line, color=greys[millions], lw=1.5)
+            axes.plot(six.S, six.loss, "^", color=greys[millions], ms=6)
+            ends.append((sizes[-1], on_line[-1], f"{millions:g} million", greys[millions]))
         plots.label_ends(axes, ends)
-    if not is_answer:
-        plots.show(axes)
-        return
     points = on_prose[["quantity", "S", "T", "loss"]].rename(columns={"T": "tokens"})
     plots.save(axes, points, figures_dir, "15_lines")
 
@@ -90,20 +78,17 @@ def idea() -> None:
 
 def forecasts(judged: pd.DataFrame, figures_dir: str) -> None:
     """The median and the worst error of each of the predictions."""
-    top = len(judged) - 1
     title = "No law is clearly better\nthan \u201cno change\u201d"
     with plots.panel(title, "20 cases: five texts, CE and three k", 3.2) as axes:
-        for height, row in enumerate(judged[::-1].to_dict("records")):
-            axes.plot([row["median"], row["max"]], [height, height], color=OTHER, lw=1.5)
-            axes.plot(row["max"], height, "|", color=OTHER, ms=11, mew=1.5)
-            axes.plot(row["median"], height, "o", color=INK, ms=8)
+        axes.hlines(judged.index, judged["median"], judged["max"], color=OTHER, lw=1.5)
+        axes.plot(judged["max"], judged.index, "|", color=OTHER, ms=11, mew=1.5)
+        axes.plot(judged["median"], judged.index, "o", color=INK, ms=8)
         first = judged.iloc[0]
-        axes.text(first["median"], top + 0.25, "median", ha="center", va="bottom")
-        axes.text(first["max"], top + 0.25, "worst", ha="center", va="bottom", color=OTHER)
+        axes.text(first["median"], -0.25, "median", ha="center", va="bottom")
+        axes.text(first["max"], -0.25, "worst", ha="center", va="bottom", color=OTHER)
         for end, words in ((5, "good:\nmedian"), (10, "good:\nworst")):
             axes.axvline(end, color=OTHER, lw=1, ls=":")
-            axes.text(end - 0.15, -1.1, words, color=OTHER, ha="right", va="bottom")
-        axes.set_yticks(range(top + 1), judged.index[::-1])
-        axes.set(xlim=(0, 15), ylim=(-1.2, top + 0.8), xlabel="error (% of the loss)")
+            axes.text(end - 0.15, 5.1, words, color=OTHER, ha="right", va="bottom")
+        axes.set(xlim=(0, 15), ylim=(5.2, -0.8), xlabel="error (% of the loss)")
     points = judged.reset_index().rename(columns={"too high, of 40": "too_high"})
     plots.save(axes, points, figures_dir, "15_forecasts")
