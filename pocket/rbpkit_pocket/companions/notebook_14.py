@@ -12,15 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from rbpkit import paper, plots
-from rbpkit.corpora import Corpus, load_corpus
-from rbpkit.measuring import measure
-from rbpkit.models import LoadedModel, load_model
+from rbpkit.corpora import load_corpus
 from rbpkit.palette import CONTEXT, OTHER
 from rbpkit.plots import NARROW, headed
-from rbpkit.records import load_summaries
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions.exercises import checker, sealed
-from rbpkit_pocket.families import load_tokenizer, model_folder
+from rbpkit_pocket.families import load_tokenizer
 
 check = checker({1: sealed("896cba10", digits=3), 2: sealed("8bf40d05", digits=1)})
 
@@ -29,16 +26,11 @@ FAMILIES = (*paper.FAMILIES, "Mamba")
 COLUMNS = 60  # letters in a line of the text
 
 
-def first_problem() -> tuple[str, list[int]]:
-    """The first problem of HumanEval, and its tokens."""
+def first_problem() -> list[int]:
+    """The tokens of the first problem of HumanEval."""
     documents = load_corpus("pocket:humaneval").documents
     [problem] = [text for text in documents if "has_close_elements" in text]
-    return problem, load_tokenizer().encode(problem)
-
-
-def load(name: str) -> LoadedModel:
-    """A pocket model."""
-    return load_model(paths.MODELS / name, device="cpu")
+    return load_tokenizer().encode(problem)
 
 
 def text(tokens: Sequence[int], is_pair_token: Sequence[bool], figures_dir: str) -> None:
@@ -77,24 +69,30 @@ def _word(axes: Axes, letters: str, column: int, line: int, is_pair: bool) -> No
 
 def kinds(finished: pd.DataFrame, families: Sequence[str], figures_dir: str) -> None:
     """The loss on prose against S, for other tokens and for pair tokens."""
-    shown = finished.query("corpus == 'prose' and quantity == 'RBP_1'")
-    titles = {"other": "other tokens", "pair": "pair tokens"}
+    shown = finished.query("corpus == 'prose' and quantity == 'RBP_1' and kind != 'all'")
+    headings = {"other": "parallel lines", "pair": "Pythia breaks away"}
     with plots.panels(3.8, NARROW + 0.4, ncols=2, sharey=True, sharex=True) as (figure, both):
-        for axes, (kind, title) in zip(both, titles.items(), strict=True):
-            for family in families:
-                part = shown[(shown["kind"] == kind) & (shown["family"] == family)].sort_values("S")
-                ink = plots.ink_of(family)
-                axes.plot(part["S"], part["loss"], color=ink.colour, marker=ink.marker, ms=6)
-            axes.set(xscale="log", yscale="log", ylim=(0.3, 1.85))
-            words = {"other": "parallel lines", "pair": "Pythia breaks away"}[kind]
-            headed(axes, title, words)
+        for axes, (kind, words) in zip(both, headings.items(), strict=True):
+            axes.set(xscale="log", yscale="log", ylim=(0.3, 1.85), xlim=(2e4, 1.2e7))
+            headed(axes, f"{kind} tokens", words)
+            of_kind = shown[shown["kind"] == kind]
+            ends = [_family(axes, of_kind, family) for family in families]
+            # On pair tokens GPT-2 ends among OPT's marks
+            plots.label_ends(axes, ends if kind == "other" else ends[-1:])
         plots.ticks(both[0].yaxis, [0.3, 0.5, 0.7, 1, 1.5])
-        both[0].minorticks_off()
         both[0].set_ylabel(r"$-\log\,\mathrm{RBP}_1$ on prose")
         figure.supxlabel(plots.SIZE, fontsize=11)
-        for family, at in (("GPT2", (6e5, 0.68)), ("OPT", (2.2e6, 0.85)), ("Pythia", (6e4, 0.5))):
-            both[1].text(*at, plots.name_of(family), color=plots.ink_of(family).colour, ha="center")
     plots.save(figure, shown, figures_dir, "14_pairs")
+
+
+def _family(
+    axes: Axes, table: pd.DataFrame, family: str, y: str = "loss"
+) -> tuple[float, float, str, str]:
+    """Draw a family against S; return what `plots.label_ends` needs."""
+    part = table[table["family"] == family].sort_values("S")
+    ink = plots.ink_of(family)
+    axes.plot(part["S"], part[y], ink.marker + "-", color=ink.colour, ms=6)
+    return part["S"].iloc[-1], part[y].iloc[-1], plots.name_of(family), ink.colour
 
 
 def gains(probed: pd.DataFrame, figures_dir: str) -> None:
@@ -103,20 +101,11 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
     ours = probed[probed["model"].isin(names)]
     title = "Pythia copies; three Qwens do, less"
     with plots.panel(title, "gain from the order of 40 random tokens", 3.8) as axes:
-        ends = []
-        for family in FAMILIES:
-            part = ours[ours["family"] == family].sort_values("S")
-            ink = plots.ink_of(family)
-            look: dict[str, Any] = {"color": ink.colour, "marker": ink.marker, "ms": 6}
-            bars = plots.whiskers(part, "order")
-            axes.errorbar(part["S"], part["order"], bars, capsize=2, **look)
-            last = part["S"].iloc[-1], part["order"].iloc[-1]
-            if family == "Mamba":  # the Mambas end among the marks of others
-                axes.annotate("Mamba", last, (2.2e5, -0.2), color=ink.colour)
-            else:
-                ends.append((*last, plots.name_of(family), ink.colour))
-        axes.set(xscale="log", xlabel=plots.SIZE, xlim=(2e4, 1.4e7), ylabel="gain (nats)")
-        axes.set_ylim(bottom=-0.25)
+        axes.set(xscale="log", xlabel=plots.SIZE, xlim=(2e4, 1.4e7), ylim=(-0.25, 1.95))
+        axes.set_ylabel("gain (nats)")
+        axes.vlines(ours["S"], ours["order_low"], ours["order_high"], color=OTHER, lw=1)
+        ends = [_family(axes, ours, family, "order") for family in FAMILIES]
+        ends[-1] = (1e5, -0.15, *ends[-1][2:])  # the Mambas end among the marks of others
         plots.label_ends(axes, ends)
     plots.save(axes, ours, figures_dir, "14_copying")
 
@@ -125,14 +114,12 @@ def loss_against_gain(both: pd.DataFrame, figures_dir: str) -> None:
     """The loss on pair tokens of prose against the gain from the order; Qwens are numbered."""
     line = "all pocket models; numbers: the six Qwens by size"
     with plots.panel("Who copies is better on pair tokens", line, 3.8) as axes:
-        for family in FAMILIES:
-            part = both[both["family"] == family].sort_values("S")
-            ink = plots.ink_of(family)
-            look: dict[str, Any] = {"color": ink.colour, "mec": "white", "mew": 0.6}
-            axes.plot(part["order"], part["loss"], ink.marker, ms=7, **look)
+        for family, part in both.groupby("family"):
+            ink = plots.ink_of(str(family))
+            axes.plot(part["order"], part["loss"], ink.marker, color=ink.colour, ms=7, mec="white")
         qwen = both[both["family"] == "Qwen"].sort_values("S")
-        for number, row in enumerate(qwen.itertuples(), 1):
-            axes.annotate(str(number), (row.order, row.loss), (9, 4), textcoords="offset points")
+        for number, place in enumerate(zip(qwen["order"], qwen["loss"], strict=True), 1):
+            axes.annotate(str(number), place, (9, 4), textcoords="offset points")
         axes.set(yscale="log", xlabel="gain from the order (nats)")
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_1$ of pair tokens, prose")
         plots.log_ticks(axes)
@@ -141,56 +128,9 @@ def loss_against_gain(both: pd.DataFrame, figures_dir: str) -> None:
     plots.save(axes, both[columns], figures_dir, "14_gain")
 
 
-def all_tokens(ks: Sequence[int]) -> pd.DataFrame:
-    """CE and rank loss of the 25 pocket models on all tokens: corpus, model, k, CE, loss."""
-    rows = []
-    for model in load_summaries(paths.SUMMARIES):
-        for k in ks:
-            loss = -np.log(model.rbp(k))
-            rows.append((model.manifest.corpus, model.manifest.model, k, model.ce(), loss))
-    return pd.DataFrame(rows, columns=["corpus", "model", "k", "CE", "loss"])
-
-
 def with_rates(probed: pd.DataFrame) -> pd.DataFrame:
     """The probed models that were trained at both learning rates, with the column `rate`."""
     pattern = r"pythia-w(32-l2|48-l3|64-l4)(-rate0.175)?|gpt2-w(32-l2|48-l4|64-l6)(-rate0.7)?"
     rates = probed[probed["model"].str.fullmatch(pattern)]
     is_high = (rates["family"] == "Pythia") ^ rates["model"].str.contains("rate")
     return rates.assign(rate=np.where(is_high, "Pythia's rate", "GPT-2's rate"))
-
-
-def by_frequency() -> pd.DataFrame:
-    """Losses at k = 1 by how often the pair occurs in other documents: measured here.
-
-    Three sizes of each family on 40 of HumanEval's 164 documents, to save time. Columns: family, S,
-    elsewhere, kind, loss.
-    """
-    sizes = {"GPT2": (0, 2, 4), "OPT": (0, 2, 4), "Pythia": (0, 2, 5)}
-    documents = Corpus.of(load_corpus("pocket:humaneval").documents[:40])
-    rows = []
-    for family, numbers in sizes.items():
-        for number in numbers:
-            model = load_model(model_folder(family, number), device="cpu")
-            records = measure(model, documents).records
-            tokens = pd.DataFrame({"document": records.document, "token": records.target})
-            scored = _frequency(tokens).assign(first=records.rank() == 1).dropna()
-            share = scored.groupby(["elsewhere", "kind"], observed=True)["first"].mean()
-            losses = (-np.log(share)).rename("loss").reset_index()
-            rows.append(losses.assign(family=family, S=model.S))
-    return pd.concat(rows).astype({"elsewhere": str})
-
-
-def _frequency(scored: pd.DataFrame) -> pd.DataFrame:
-    """Adds the kind of each token, and how often it follows the one before in other documents."""
-    scored["before"] = scored.groupby("document")["token"].shift()
-    again = scored.duplicated(["document", "before", "token"])
-    scored["kind"] = np.where(again, "pair", "other")
-
-    def elsewhere(columns: list[str]) -> pd.Series:
-        everywhere = scored.groupby(columns)["token"].transform("size")
-        here = scored.groupby(["document", *columns])["token"].transform("size")
-        return everywhere - here
-
-    follows = elsewhere(["before", "token"]) / elsewhere(["before"]).clip(lower=1)
-    labels = ["never", "up to 20%", "over 20%"]
-    return scored.assign(elsewhere=pd.cut(follows, [-1, 0, 0.2, 1], labels=labels))
