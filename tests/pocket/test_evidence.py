@@ -9,8 +9,6 @@ import pytest
 from rbpkit.errors import InputError
 from rbpkit_pocket.findings.published_models import load
 
-END = 299_892_736_000  # tokens at the end of Pythia's training
-
 
 def test_every_number_has_a_source_with_a_place_and_a_licence():
     sources = load("sources")
@@ -79,7 +77,8 @@ def test_the_blind_predictions_are_as_they_were_written_down_and_what_became_of_
     predicted = [0.1732, 0.3763, 0.4835, 0.5839, 0.6029, 0.6410, 0.6869, 0.6991]
     assert blind["predicted"].tolist() == predicted
     v1 = load("pythia").query("suite == 'v1' and shots == 0")
-    assert v1.tokens.max() < END and len(v1) == 8 * 15  # what was withheld is not in there
+    # The end of the training was withheld
+    assert v1.tokens.max() < 299_892_736_000 and len(v1) == 8 * 15
 
     scored = blind.merge(load("pythia_lambada_zero_shot"), on=["model", "S"])
     right = scored.acc * 5153
