@@ -83,7 +83,7 @@ def four_terms(mu, sigma):
 
 four = paper.lognormal_params().set_index("model")  # what the paper prints
 terms = four_terms(four["mu"], four["sigma"])
-draw.stairs(terms, figures_dir)
+draw.stairs(terms.loc["pythia-12b"], figures_dir)
 terms.round(2)
 
 # %% [markdown]
@@ -229,16 +229,7 @@ neg_log_p1, zipf_fraction = zipf(np.geomspace(0.01, 20, 400))
 least = (zipf_fraction / neg_log_p1).min()
 print(f"fraction over -log p_1, in the limit: at least {least:.2f}")
 
-# %%
-b = np.geomspace(0.08, 4, 60)
-limit = pd.DataFrame({"b": b})
-limit["-log p_1"], limit["fraction"] = zipf(b)
-limit["closed form"] = np.log(0.5 + 1 / b)
-draw.limit(limit, path, figures_dir)
-
 # %% [markdown]
-# *Band: the eight Pythias with $\mu < 0$.*
-#
 # **Compared with $-\log p_1$ the fraction is not negligible: at all 400 values of $b$, from 0.01 to 20, it is more than twice as large.** It is negligible compared with $\log c$, as the paper says, because $\log c \to -\infty$. But the paper's conclusion is about CE and $-\log p_1$.
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from matplotlib.axes import Axes
 from scipy.stats import norm
 
-from rbpkit import paper, plots
-from rbpkit.fit import Array
+from rbpkit import plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit_pocket.companions.claims import Claim, claims_table
 from rbpkit_pocket.companions.exercises import checker, sealed
@@ -43,38 +41,26 @@ def bell(mu: float, sigma: float, used: float, figures_dir: str) -> None:
     plots.save(axes, points, figures_dir, "figure_C_bell")
 
 
-def stairs(terms: pd.DataFrame, figures_dir: str) -> None:
-    """The four terms of the smallest and the largest model, each on the ones before it."""
-    with plots.panels(4.2, ncols=2, sharey=True) as (figure, panels):
-        for axes, model in zip(panels, ("pythia-14m", "pythia-12b"), strict=True):
-            _stairs(axes, terms.loc[model, terms.columns[:4]].to_numpy())
-            name = model.removeprefix("pythia-").upper()
-            axes.set_title(f"Pythia-{name}")
-        panels[0].set(ylabel="nats", ylim=(-5.7, 6))
-        panels[1].text(-0.4, 0.2, "“dominant”")
-        panels[1].text(3, 3.4, "“negligible”", ha="center")
-        line = "each term begins at the end of the one before"
-        plots.headed_row(figure, "One term is negative, another is most of CE", line)
-    plots.save(figure, terms.reset_index(), figures_dir, "figure_C_stairs")
-
-
-def _stairs(axes: Axes, values: Array) -> None:
-    level = 0.0
-    for place, (value, shade) in enumerate(zip(values, SHADES, strict=True)):
-        axes.bar(place, value, 0.92, bottom=level, color=shade)
-        end = level + value
-        axes.plot([place - 0.46, place + 1.46], [end, end], color=OTHER, linewidth=0.8)
-        words = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
-        if value > 0.7:  # high enough to hold its number
-            middle = level + value / 2
-            axes.text(place, middle, words, ha="center", va="center", color="white")
-        else:
-            axes.text(place, level + min(value, 0) - 0.15, words, ha="center", va="top")
-        level = end
-    axes.bar(4, level, 0.92, color=CONTEXT)
-    axes.text(4, level / 2, f"{level:.2f}", ha="center", va="center")
-    axes.axhline(0, color=INK, linewidth=0.8)
-    axes.set_xticks(range(5), [*TERMS, "CE"], rotation=45, ha="right", rotation_mode="anchor")
+def stairs(terms: pd.Series, figures_dir: str) -> None:
+    """The four terms of CE of one model, each on the ones before it."""
+    title = "One term is negative, another is most of CE"
+    line = "Pythia-12B; each term begins where the one before ends"
+    with plots.panel(title, line, 3.8) as axes:
+        level = 0.0
+        for place, (value, shade) in enumerate(zip(terms.iloc[:4], SHADES, strict=True)):
+            axes.bar(place, value, 0.92, bottom=level, color=shade)
+            words = f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+            axes.text(place, level + value / 2, words, ha="center", va="center", color="white")
+            level += value
+            axes.plot([place - 0.46, place + 1.46], [level, level], color=OTHER, linewidth=0.8)
+        axes.bar(4, level, 0.92, color=CONTEXT)
+        axes.text(4, level / 2, f"{level:.2f}", ha="center", va="center")
+        axes.axhline(0, color=INK, linewidth=0.8)
+        axes.text(-0.4, 0.2, "“dominant”")
+        axes.text(3, level + 0.2, "“negligible”", ha="center")
+        axes.set(ylabel="nats", ylim=(-5.3, 4))
+        axes.set_xticks(range(5), [*TERMS, "CE"])
+    plots.save(axes, terms.rename("nats").reset_index(), figures_dir, "figure_C_stairs")
 
 
 def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
@@ -83,8 +69,7 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
     with plots.panel(title, "ten Pythias, by the closed form", 3.6) as axes:
         axes.fill_between(path["S"], path["-log p_1"], color=GREYS[0], linewidth=0)
         axes.fill_between(path["S"], path["-log p_1"], path["CE"], color=CONTEXT, linewidth=0)
-        axes.plot(path["S"], path["-log p_1"], "o-", color=INK, markersize=4)
-        axes.plot(path["S"], path["CE"], "o-", color=INK, markersize=4)
+        axes.plot(path["S"], path[["-log p_1", "CE"]], "o-", color=INK, markersize=4)
         axes.set(xscale="log", ylim=(0, None), xlabel=plots.SIZE, ylabel="nats")
         axes.text(1e8, 2.5, "fraction", ha="center")
         axes.text(1e8, 0.5, r"$-\log p_1$", ha="center")
@@ -93,33 +78,7 @@ def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
         look = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (1.6e10, bottom), (1.6e10, top), arrowprops=look, annotation_clip=False)
         axes.text(2e10, 2, f"{share.iloc[-1]:.0%} of CE", va="center")
-    simulated = paper.ce_and_rbp1().query("kind == 'simulated'")
-    closed = path.melt(["S", "b"], list(path)[3:], "quantity", "value")
-    parts = [
-        simulated.rename(columns={"series": "quantity"}).assign(source="published"),
-        closed.assign(source="closed form"),
-    ]
-    drawn = pd.concat(parts).astype({"S": "Int64"})
-    columns = ["source", "model", "S", "b", "quantity", "value"]
-    plots.save(axes, drawn[columns], figures_dir, "figure_C2")
-
-
-def limit(zipf: pd.DataFrame, path: pd.DataFrame, figures_dir: str) -> None:
-    """The fraction and -log p_1 of Zipf's law against b; the band holds the Pythias with mu < 0."""
-    title = "In the limit, too, the fraction\nis above $-\\log p_1$"
-    with plots.panel(title, "Zipf's law; dotted: closed form; grey: eight Pythias", 3.6) as axes:
-        positive = path["b"][path["b"] > 0]
-        axes.axvspan(positive.min(), positive.max(), color=CONTEXT, linewidth=0)
-        for name, dashes in (("fraction", "--"), ("-log p_1", "-"), ("closed form", ":")):
-            axes.plot(zipf["b"], zipf[name], dashes, color=INK, linewidth=1.6)
-        # At the left, where the lines are far apart.
-        for name, label in (("fraction", "fraction"), ("-log p_1", r"$-\log p_1$")):
-            place = zipf["b"].iloc[4], zipf[name].iloc[4]
-            axes.annotate(label, place, (6, 6), textcoords="offset points")
-        axes.set(xscale="log", ylim=(-1, 16), xlabel=r"$b = -\mu/\sigma^2$", ylabel="nats")
-        axes.set_yticks([0, 5, 10, 15])
-        plots.ticks(axes.xaxis, [0.1, 0.2, 0.5, 1, 2, 4])
-    plots.save(axes, zipf, figures_dir, "figure_C2_limit")
+    plots.save(axes, path, figures_dir, "figure_C2")
 
 
 DOMINANT = Claim(
