@@ -53,7 +53,7 @@ for one in looks:
 draw.function(looks, figures_dir)
 
 # %% [markdown]
-# *Above, the smallest of the three; below, the largest. On white is what the model put first. The darker a token, the later its place in the model's queue of guesses. The first token is not predicted.*
+# *Above, the smallest of the three; below, the largest. A white token was the model's first guess. The darker a token, the later its place in the model's queue of guesses. The first token is not predicted.*
 #
 # Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and run here. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. Change `text` and run the cells again. [Glossary](../docs/glossary.md)
 #
@@ -69,7 +69,7 @@ draw.queue(looks[1], figures_dir)
 # %% [markdown]
 # *The queue of the largest pocket model before "True" in the second line, with probabilities.*
 #
-# To find a rank, no sorting is needed. Let $p(v)$ be the probability of token $v$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included. (Equations are numbered as in the paper that this project reproduces.)
+# You can find a rank without sorting. Let $p(v)$ be the probability of token $v$, and let $t$ be the true token. Count the tokens that are at least as probable as $t$, itself included. (Equations are numbered as in the paper that this project reproduces.)
 #
 # $$R = \sum_{v=1}^{V} \mathbf 1\,[\,p(v) \ge p(t)\,]. \tag{3}$$
 
@@ -118,7 +118,7 @@ for one in looks:
     print(f"S = {one.S:,}: RBP_1 = {RBP_1:.2f}, loss {-np.log(RBP_1):.2f}")
 
 # %% [markdown]
-# So 17 of 53 tokens in first place are a loss of 1.14, and 30 of 53 are 0.57. A perfect model has loss 0. A model that misses 5% has $\mathrm{RBP}_k = 0.95$ and loss 0.051: for few misses, the loss is nearly the share of misses.
+# So 17 of 53 tokens in first place give a loss of 1.14, and 30 of 53 give 0.57. A perfect model has loss 0. A model that misses 5% has $\mathrm{RBP}_k = 0.95$ and loss 0.051: for few misses, the loss is nearly the share of misses.
 #
 # **Exercise 2.** A model has $\mathrm{RBP}_1 = 0.30$. What is its loss, to two decimals?
 #
@@ -133,7 +133,7 @@ draw.check(2, answer_2)
 #
 # ## The law
 #
-# One function is a matter of luck, so we take many: `pocket:code`, Python functions that the models were not trained on. A *summary* holds the ranks of all its tokens under one model. `load_summaries` reads those that come with the models, and `models_of` chooses one text and one family, the smallest model first.
+# One function is too few to judge a model, so we take many: `pocket:code`, Python functions that the models were not trained on. A *summary* holds the ranks of all its tokens under one model. `load_summaries` reads those that come with the models, and `models_of` chooses one text and one family, the smallest model first.
 
 # %%
 every_summary = load_summaries(paths.SUMMARIES)
@@ -144,16 +144,12 @@ for k in ks:
 table.round(3)
 
 # %% [markdown]
-# Are these stored numbers right? `measure` lets two of the models rank all tokens again.
+# Are these stored numbers right? `measure` lets one of the models, the fourth, rank all tokens again.
 
 # %%
-middle = load_model(paths.MODELS / "pythia-w96-l4", device="cpu")
-corpus = load_corpus("pocket:code")
-again = []
-for model in (smallest, middle):
-    summary = measure(model, corpus).summary
-    again.append(summary)
-    print(f"S = {model.S:,}: RBP_1 = {summary.rbp(1):.3f}, RBP_10 = {summary.rbp(10):.3f}")
+fourth = load_model(paths.MODELS / "pythia-w96-l4", device="cpu")
+again = measure(fourth, load_corpus("pocket:code")).summary
+print(f"S = {fourth.S:,}: RBP_1 = {again.rbp(1):.3f}, RBP_10 = {again.rbp(10):.3f}")
 
 # %% [markdown]
 # A power law, loss $= C\,S^{-\alpha}$, is a straight line in logarithms: $\log \text{loss} = \log C - \alpha \log S$. Least squares gives its slope, $-\alpha$.
@@ -172,10 +168,10 @@ for k in ks:
     assert np.isclose(alpha[k], fit_rbp_law(S, RBP).alpha)  # the package's own fit
 
 # %%
-draw.law(summaries, again, alpha, C, figures_dir)
+draw.law(summaries, alpha, C, figures_dir)
 
 # %% [markdown]
-# *Eight models on code, at two of the four $k$; both axes are logarithmic. The two models measured again fall on the stored points.*
+# *Eight models on code, at two of the four $k$; both axes are logarithmic.*
 
 # %%
 law = pd.DataFrame({"alpha": alpha, "C": C})
@@ -185,7 +181,7 @@ print(f"{ratio:.0f} times the size is {np.log2(ratio):.1f} doublings")
 law.rename_axis("k").round(3)
 
 # %% [markdown]
-# **Twice the size lowers the loss at $k = 1$ by 7%. From the smallest model to the largest it is 122 times the size, which is seven doublings: $0.932^7 = 0.61$, so the loss falls by 39%.** The larger $k$ is, the faster the loss falls. The paper found this for real models:
+# **Twice the size lowers the loss at $k = 1$ by 7%. The largest model has 122 times the size of the smallest, which is seven doublings: $0.932^7 = 0.61$, so its loss is 39% lower.** The larger $k$ is, the faster the loss falls. The paper found this for real models:
 #
 # > "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (*Relative-Based Scaling Law for Neural Language Models*, arXiv 2510.20387, Section 1)
 # >

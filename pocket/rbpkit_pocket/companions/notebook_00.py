@@ -77,25 +77,22 @@ def function(looks: Sequence[Look], figures_dir: str) -> None:
             axes.text(y=4.2, s=f"of {len(one.ranks)} first", size=12, **right)
             size = f"{one.S / 1e6:,.0f} million" if one.S > 1e7 else f"{one.S:,}"
             axes.text(y=6.5, s=f"$S$ =\n{size}", color=OTHER, **right)
+        panels[2].bar(range(6), 1, 0.96, color=FILLS, edgecolor=CONTEXT)
         for place, group in enumerate(palette.RANK_GROUPS):
-            box = Rectangle((place + 0.02, 0), 0.96, 1, fc=FILLS[place], ec=CONTEXT)
-            panels[2].add_patch(box)
             middle: dict[str, Any] = {"ha": "center", "va": "center", "size": 9}
-            panels[2].text(place + 0.5, 0.45, group, color=palette.RANK_LETTERS[place], **middle)
-        panels[2].set(xlim=(0, 6), ylim=(0, 1))
+            panels[2].text(place, 0.45, group, color=palette.RANK_LETTERS[place], **middle)
+        panels[2].set(xlim=(-0.5, 5.5), ylim=(0, 1))
         panels[2].axis("off")
         height = 2 * lines * LINE + 1.1
         figure.set_size_inches(NARROW, height)
         figure.subplots_adjust(0, 0.02, 1, 1 - 0.5 / height, hspace=0.1)
         title = "White is right: the larger model knows more"
         headed(panels[0], title, "colour: the rank of each true token")
-    rows = []
-    names = ("smallest pocket model", "largest pocket model", "SmolLM2, a real model")
-    for name, one in zip(names, looks, strict=False):
-        for position, token in enumerate(one.tokens):
-            if token.rank is not None:
-                rows.append((name, one.S, position, spelt(token.piece), token.rank))
-    points = pd.DataFrame(rows, columns=["model", "S", "position", "token", "rank"])
+    parts = []
+    for one in looks:
+        tokens = pd.DataFrame({"token": [spelt(token.piece) for token in one.scored]})
+        parts.append(tokens.assign(rank=one.ranks, model=one.model, S=one.S))
+    points = pd.concat(parts)
     plots.save(figure, points, figures_dir, "quickstart_sentence")
 
 
@@ -126,50 +123,43 @@ def queue(one: Look, figures_dir: str) -> None:
     title = f"The true token is in place {token.rank}: $R$ = {token.rank}"
     with plots.panel(title, line, 1.7) as axes:
         for place, (_, piece, p) in enumerate(token.alternatives, start=1):
-            true = place == token.rank
-            fill, letters, weight = (INK, "white", "bold") if true else (CONTEXT, INK, "normal")
-            axes.add_patch(Rectangle((place - 0.45, 0), 0.9, 1, facecolor=fill))
-            look: dict[str, Any] = {"ha": "center", "va": "center", "color": letters}
-            axes.text(place, 0.68, spelt(piece).strip(" "), size=11, **look)
-            axes.text(place, 0.28, f"{p:.3f}", size=10, **look)
-            axes.text(place, -0.3, f"{place}", size=12, ha="center", weight=weight)
+            fill, letters = (INK, "white") if place == token.rank else (CONTEXT, INK)
+            axes.bar(place, 1, 0.9, color=fill)
+            look: dict[str, Any] = {"ha": "center", "va": "center"}
+            axes.text(place, 0.68, spelt(piece).strip(" "), size=11, color=letters, **look)
+            axes.text(place, 0.28, f"{p:.3f}", color=letters, **look)
+            axes.text(place, -0.3, f"{place}", size=12, **look)
         axes.text(5.6, 0.5, f"and {one.V - 5:,}\nmore", va="center", color=OTHER)
         axes.set(xlim=(0.5, 6.4), ylim=(-0.35, 1))
         axes.axis("off")
-    points = pd.DataFrame(token.alternatives, columns=["place", "token", "p"]).round(6)
-    points["place"] = points.index + 1
+    points = pd.DataFrame(token.alternatives, columns=["id", "token", "p"]).round(6)
     points["token"] = points["token"].map(spelt)
     plots.save(axes, points, figures_dir, "quickstart_queue")
 
 
 def law(
     summaries: Sequence[Summary],
-    again: Sequence[Summary],
     alpha: Mapping[int, float],
     C: Mapping[int, float],
     figures_dir: str,
 ) -> None:
-    """The loss against S at the first two k, with its lines; rings: models measured again."""
+    """The loss against S at the first two k, with its lines."""
     ks = list(alpha)[:2]
     if not ks:
         print("No line: every rank is at most k, so every loss is 0.")
         return
-    stored = plots.curve_points("stored", [rbp_curve(summaries, k) for k in ks])
-    now = plots.curve_points("measured now", [rbp_curve(again, k) for k in ks])
+    curves = [rbp_curve(summaries, k) for k in ks]
     lower = 1 - 2 ** -alpha[ks[0]]
     title = f"Twice the size: {lower:.0%} less loss ($k$ = {ks[0]})"
-    line = r"loss, $-\log\,\mathrm{RBP}_k$, in nats; rings: measured again"
-    with plots.panel(title, line, 3.8) as axes:
+    with plots.panel(title, r"loss, $-\log\,\mathrm{RBP}_k$, in nats", 3.8) as axes:
         ends = []
-        for k, grey in zip(ks, ordered_greys(len(ks)), strict=True):
-            points = stored[stored["quantity"] == f"RBP_{k}"]
-            axes.plot(points["S"], C[k] * points["S"] ** -alpha[k], color=INK, lw=1.2)
-            axes.plot(points["S"], points["loss"], "o", color=grey)
+        for k, curve, grey in zip(ks, curves, ordered_greys(len(ks)), strict=True):
+            axes.plot(curve.S, C[k] * curve.S ** -alpha[k], color=INK, lw=1.2)
+            axes.plot(curve.S, curve.loss, "o", color=grey)
             label = f"$k$ = {k}\n$\\alpha$ = {alpha[k]:.3f}"
-            ends.append((points["S"].iloc[-1], points["loss"].iloc[-1], label, INK))
-        axes.plot(now["S"], now["loss"], "o", ms=12, mfc="none", mec=OTHER)
+            ends.append((curve.S[-1], curve.loss[-1], label, INK))
         axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
-        axes.set_xlim(right=stored["S"].max() * 4)
+        axes.set_xlim(right=curves[0].S[-1] * 4)
         plots.log_ticks(axes)
         plots.label_ends(axes, ends, gap=2.6)
-    plots.save(axes, pd.concat([stored, now]), figures_dir, "quickstart_law")
+    plots.save(axes, plots.curve_points("stored", curves), figures_dir, "quickstart_law")
