@@ -40,6 +40,7 @@ from rbpkit.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_01 as draw
 
 check_parameters(globals())
+study = draw.read_study(records_dir, families, corpus_names)
 
 # %%
 published = published_curves(1)  # (text, family) -> the points of the paper's Figure 3
@@ -85,9 +86,9 @@ draw.check(2, answer_2)
 # %% [markdown]
 # ## The sieve
 #
-# Let $T$ be the number of tokens. A *hit* is a token with a rank of at most $k$, so $\mathrm{RBP}_k = c/T$ for a whole number of hits $c$. The authors stored it with six digits. So $T$ is possible only if some $c/T$ differs from the published value by at most half a millionth. All Pythias share one tokenizer, so they share one $T$, and every published value must fit it.
+# Let $T$ be the number of tokens. A *hit* is a token with a rank of at most $k$, so $\mathrm{RBP}_k = c/T$ for a whole number of hits $c$. The authors stored it with six digits. So $T$ fits only if some $c/T$ is at most half a millionth away from the published value. All Pythias share one tokenizer, so they share one $T$, and every published value must fit it.
 #
-# `paper` holds the published numbers. We take its two tables with one row for each model, text and $k$. `sieve` starts with every $T$ that 1,000 documents allow. Each value then throws out the counts that do not fit.
+# `paper` holds the published numbers. We take its two tables with one row for each model, text and $k$. `sieve` starts with every $T$ that 1,000 documents allow. Each published value then removes the counts that do not fit it.
 
 # %%
 values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
@@ -119,7 +120,7 @@ draw.sieve(left, figures_dir)
 # %% [markdown]
 # *Pythia on HotpotQA.*
 #
-# Which of the 21 is it? A multiple of a possible count is always possible too: what 5 of 7 can give, 10 of 14 can. But suppose that the true count were twice 24,782. Then 24,782 could fit only if all 86 numbers of hits were even. That does not happen by chance, so the multiples are out. (The remaining count, 504,360, is 1,000,000 less the twentieth multiple. It fits only because that multiple does, as exercise 3 shows, so it is out too.)
+# Which of the 21 is it? A multiple of a possible count always fits too: 10 of 14 is the same share as 5 of 7. But suppose that the true count were twice 24,782. Then 24,782 could fit only if all 86 numbers of hits were even. That does not happen by chance, so we rule out the multiples. One more count is left, 504,360. It is 1,000,000 less the twentieth multiple, and it fits only because that multiple fits (exercise 3). So we rule it out too.
 #
 # So each point rests on 24,782 tokens, about 25 for each question.
 
@@ -143,7 +144,7 @@ draw.counts(known["tokens"], figures_dir)
 # %% [markdown]
 # *On AusLegal two counts fit for each family; the larger is drawn.*
 #
-# **HotpotQA's points rest on a twentieth of the half million tokens that the paper promises. Of the four texts only AusLegal can reach that number.** On HumanEval, a small and free text, the inference can be checked. A test (`tests/test_corpora.py`) cuts it with the real tokenizers: 42,400 tokens for GPT-2 and 33,233 for Pythia, exactly the counts that the digits gave.
+# **HotpotQA's points rest on a twentieth of the half million tokens that the paper promises. Of the four texts only AusLegal can reach that number.** On HumanEval, a small and free text, we can check this. A test (`tests/test_corpora.py`) cuts it with the real tokenizers, and gets exactly the counts that the digits gave: 42,400 for GPT-2 and 33,233 for Pythia.
 #
 # With so few tokens, the points are noisier than the paper says. The noise is largest at large $k$, because few tokens have a rank above it. [Notebook 04](04_section_4_2_moderate_k.ipynb) measures it.
 #
@@ -166,14 +167,13 @@ draw.counts(known["tokens"], figures_dir)
 #
 # <details><summary>What does S count, and why is it 1.2 million for a model called 14M?</summary>
 #
-# The layers, without the tables that read and write tokens. With $L$ layers of width $d$, GPT-2, Pythia and most OPT models have $S = L\,(12 d^2 + 13 d) + 2 d$. Each layer has $4d^2 + 4d$ parameters in the attention, $8d^2 + 5d$ in the MLP and $4d$ in two normalisations; the last $2d$ are one more normalisation. Pythia-14M has two tables of 6.4 million parameters each.
+# The layers, without the tables that read and write tokens. With $L$ layers of width $d$, GPT-2, Pythia and most OPT models have $S = L\,(12 d^2 + 13 d) + 2 d$. (Each layer has $4d^2 + 4d$ parameters in the attention, $8d^2 + 5d$ in the MLP and $4d$ in two normalisations; the last $2d$ are one more normalisation.) Pythia-14M has two tables of 6.4 million parameters each.
 #
 # </details>
 
 # %%
-L, d, rows_of_table = 6, 128, 50_304  # of Pythia-14M
-S = L * (12 * d**2 + 13 * d) + 2 * d
-print(f"layers: {S:,}; each of two tables: {rows_of_table * d:,}")
+L, d = 6, 128  # of Pythia-14M
+print(f"layers: {L * (12 * d**2 + 13 * d) + 2 * d:,}; each of two tables: {50_304 * d:,}")
 
 # %% [markdown]
 # <details><summary>Which models are there, and how far do their sizes reach?</summary>
@@ -183,39 +183,9 @@ print(f"layers: {S:,}; each of two tables: {rows_of_table * d:,}")
 # </details>
 
 # %%
-models = paper.models()
-S_of = models.groupby("family")["S"]
-decades = np.log10(S_of.max() / S_of.min())
-print("decades of S:", decades.round(2).to_dict())
-study = draw.read_study(records_dir, families, corpus_names)
-own = draw.own_models(study)
-draw.sizes(models, own, study.ours, figures_dir)
-
-# %% [markdown]
-# <details><summary>Does it matter whether embeddings are counted?</summary>
-#
-# Yes. Let $E$ be the parameters of the input tables. Fits with $S$ repeat all sixteen exponents of Table 1 at $k = 1$ to the last digit. Fits with $S + E$ are off by 0.004 or more, and every line is steeper. Embeddings are a large part of a small model, so small models move to the right. The loss then falls as far over a shorter distance.
-#
-# </details>
-
-# %%
-E_of = models.set_index("model")["embedding_params"]
-rows = []
-for (corpus, family), curve in published.items():
-    E = E_of[list(curve.models)].to_numpy()  # in the order of the curve
-    by_S = fit_power_law(curve.S, curve.loss)
-    by_both = fit_power_law(curve.S + E, curve.loss)
-    rows.append((corpus, family, by_S.slope, by_both.slope))
-
-# %%
-slopes = pd.DataFrame(rows, columns=["dataset", "family", "S", "S + E"])
-printed = paper.table1().query("k == '1'")
-slopes = slopes.merge(printed, on=["dataset", "family"])
-ours = slopes[["S", "S + E"]]
-off = ours.sub(slopes["slope"], axis=0).abs()
-print(off.agg(["min", "max"]).round(4))  # differences from Table 1
-steeper = slopes["S + E"] / slopes["S"] - 1
-print(f"with embeddings steeper by {steeper.min():.0%} to {steeper.max():.0%}")
+S_of = paper.models().groupby("family")["S"]
+print("decades of S:", np.log10(S_of.max() / S_of.min()).round(2).to_dict())
+draw.sizes(study, figures_dir)
 
 # %% [markdown]
 # <details><summary>Which texts, and how were they prepared?</summary>
@@ -234,7 +204,7 @@ texts[["path", "split", "fields"]]
 # "At least $5 \cdot 10^5$ tokens" holds in part. Four of the 16 counts can be so large; for two of these it is open. "$S$ denotes the number of non-embedding model parameters" holds. If embeddings are counted too, the fitted slopes are not those of Table 1.
 
 # %%
-draw.claims(off, largest, own, study, records_dir, figures_dir)
+draw.claims(largest, study, records_dir, figures_dir)
 
 # %% [markdown]
 # **What this cannot show.** The token counts of C4 and Github stay unknown; the paper prints only their slopes. The inference assumes one $T$ for all models of a family.

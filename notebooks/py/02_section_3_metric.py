@@ -24,10 +24,10 @@ figures_dir = ""  # where to write the figures and their points; empty: nowhere
 # %%
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from rbpkit import fit_power_law, fit_rbp_law, load_corpus, measure
+from rbpkit import fit_power_law, load_corpus, measure
 from rbpkit.study.params import check_parameters
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions import notebook_02 as draw
@@ -167,31 +167,23 @@ def rank_and_probability(logits, t):
     return R, np.exp(logit_of_t - log_of_sum)
 
 
-def non_embedding_parameters(network):
-    """S: the model without its output head and without its token embeddings."""
-    embeddings = network.get_input_embeddings().weight
-    body = network.base_model.parameters()
-    count = sum(weights.numel() for weights in body)
-    return count - embeddings.numel()
-
-
 # %%
-networks, all_R, all_p = [], [], []
+sizes, all_R, all_p = [], [], []
 for folder in folders:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     network = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+    body = network.base_model  # without the output head
+    sizes.append(body.num_parameters(exclude_embeddings=True))
     results = []
     for document in documents:
         logits, t = predict(tokenizer, network, document)
         results.append(rank_and_probability(logits, t))
     R, p_t = np.concatenate(results, axis=1)  # (2, tokens): all documents in a row
-    networks.append(network)
     all_R.append(R)
     all_p.append(p_t)
 
 # %%
-S = [non_embedding_parameters(network) for network in networks]
-scratch = pd.DataFrame({"S": S})
+scratch = pd.DataFrame({"S": sizes})
 scratch["CE"] = [-np.log(p_t).mean() for p_t in all_p]  # Eq. 2
 for k in (1, 10, 100):
     scratch[f"RBP_{k}"] = [(R <= k).mean() for R in all_R]  # Eq. 4
@@ -210,7 +202,7 @@ R, p_t = all_R[2], all_p[2]
 loss = -np.log(p_t)
 assert (loss > np.log(R) - 1e-5).all()  # -log p(t) >= log R, at every token
 CE = loss.mean()
-V = networks[2].config.vocab_size
+V = network.config.vocab_size
 k = np.arange(1, V + 1)
 tokens_of_rank = np.bincount(R.astype(int), minlength=V + 1)
 rbp = np.cumsum(tokens_of_rank[1:]) / len(R)  # a rank of at most 1, 2, 3, ...
@@ -222,57 +214,36 @@ draw.bounds(k, rbp, least(CE, k), figures_dir)
 #
 # ## What happens in practice
 #
-# The paper prints both CE and $\mathrm{RBP}_1$ for 14 models on Wikipedia. `wiki` has them: family, size $S$, CE, and the loss $-\log \mathrm{RBP}_1$. For each family we fit two straight lines to the log of the loss: one in $\log S$ and one in $\log \mathrm{CE}$. Which line do the points follow more closely? `scatter` gives their typical distance from a line.
+# The paper prints both CE and $\mathrm{RBP}_1$ for 14 models on Wikipedia. `wiki` has them: family, size $S$, CE, and the loss $-\log \mathrm{RBP}_1$. `own` has the same of the pocket models, on three texts. We fit two straight lines to the log of each family's loss: one in $\log S$ and one in $\log \mathrm{CE}$. Which line do the points follow more closely? `residual_sd` is their typical distance from a line. And which $\mathrm{RBP}_1$ does the line in CE give at 3 nats?
 
 # %%
 wiki = draw.published()
-
-
-def scatter(points, x):
-    """The standard deviation of log loss about its line in log x."""
-    log_x = np.log(points[x])
-    log_loss = np.log(points["loss"])
-    line = stats.linregress(log_x, log_loss)
-    off = log_loss - line.intercept - line.slope * log_x
-    degrees_of_freedom = len(off) - 2  # the line took two
-    return np.sqrt(sum(off**2) / degrees_of_freedom)
-
-
-for family, part in wiki.groupby("family"):
-    in_S, in_CE = scatter(part, "S"), scatter(part, "CE")
-    print(f"{family:6} scatter about a line in S: {in_S:.3f}, in CE: {in_CE:.3f}")
-
-# %%
 study = draw.read_study(records_dir, families, corpus_names)
 own = draw.measured(study)
-draw.from_ce(wiki, own, figures_dir)
-
-# %% [markdown]
-# **On Wikipedia the Pythias lie more than five times closer to a line in cross-entropy than to one in size.** Which $\mathrm{RBP}_1$ do such lines give at a cross-entropy of 3 nats? `everything` has the points of Wikipedia and of the pocket models. `fit_power_law` puts a line through the logarithms, and `predict` reads the loss at a CE off this line.
-
-# %%
-everything = pd.concat([wiki, own]).dropna()
 rows = []
-for about, part in everything.groupby(["corpus", "family"]):
+for about, part in pd.concat([wiki, own]).dropna().groupby(["corpus", "family"]):
     if len(part) < 3:
         print("too few models for a line:", about)
         continue
-    line = fit_power_law(part["CE"], part["loss"])
-    [loss_at_3] = line.predict([3.0]).loss
-    in_S, in_CE = scatter(part, "S"), scatter(part, "CE")
-    RBP_1 = np.exp(-loss_at_3)
-    rows.append((*about, in_S, in_CE, RBP_1))
+    in_S = fit_power_law(part["S"], part["loss"])
+    in_CE = fit_power_law(part["CE"], part["loss"])
+    RBP_1 = np.exp(-in_CE.predict(3.0).loss)
+    rows.append((*about, in_S.residual_sd, in_CE.residual_sd, RBP_1))
 
 # %%
 columns = ["corpus", "family", "scatter in S", "scatter in CE", "RBP_1"]
 lines = pd.DataFrame(rows, columns=columns)
-expected = lines["RBP_1"]  # at CE = 3
+expected = lines["RBP_1"]
 print(f"RBP_1 at CE = 3: {expected.min():.2f} to {expected.max():.2f}")
+draw.from_ce(wiki, own, figures_dir)
+lines.query("corpus == 'published: Wiki'").round(3)
 
 # %% [markdown]
-# So the answers to the guesses are: 0 to 1 in principle, and 0.41 to 0.46 in practice. (Some lines had to be extended to reach 3 nats.) The probability of a single token does not tell its rank. But if a model was trained to lower its cross-entropy, the mean log probability over a whole text nearly tells how often the true token is first.
+# **On Wikipedia the Pythias lie more than five times closer to a line in cross-entropy than to one in size.**
 #
-# It does not tell this exactly, because each text and each tokenizer has a slightly different line. For the GPT-2 models, Pythia's line predicts an $\mathrm{RBP}_1$ that is too low by 0.013 to 0.016.
+# So the answers to the guesses are: 0 to 1 in principle, and 0.41 to 0.46 in practice. (Some lines had to be extended to reach 3 nats.) The probability of a single token does not tell its rank. But over a whole text, the cross-entropy of a model that was trained to lower it nearly tells how often the true token is first.
+#
+# It does not tell this exactly: each text and each tokenizer has a slightly different line. For the GPT-2 models, Pythia's line predicts an $\mathrm{RBP}_1$ that is too low by 0.013 to 0.016.
 
 # %%
 gpt2 = wiki.query("family == 'GPT2'")
@@ -287,34 +258,25 @@ print("predicted less published RBP_1:", miss.round(3).tolist())
 #
 # <details><summary>How often does Figure 1 happen?</summary>
 #
-# Different ranks at one probability are common. The third model gives 65 true tokens a probability near 0.28. Nearly half of them are second, the others first. None is third, as "Paris" is in the first model.
+# Often. The third model gives 65 true tokens a probability near 0.28. Nearly half of them are second, and the others are first. None is third, as "Paris" is in the first model.
 #
 # </details>
 
 # %%
-is_near = np.abs(p_t - 0.28) < 0.02  # as probable as "Paris" above
-near = R[is_near].astype(int)
-shares = pd.Series(near).value_counts(normalize=True)
-print(f"{len(near)} tokens; share of each rank: {shares.round(2).to_dict()}")
+near = R[np.abs(p_t - 0.28) < 0.02].astype(int)  # as probable as "Paris" above
+print(f"{len(near)} tokens, {(near == 1).mean():.0%} of them first; largest rank {near.max()}")
 
 # %% [markdown]
 # <details><summary>What does Figure 2 of the paper compute?</summary>
 #
-# Three averages over three tokens: $\mathrm{CE}$; the paper's "absolute-based metric $p_A$" $= \mathrm E[p(t)] = 0.227$; and $\mathrm{RBP}_2 = 1/3$. If tokens were drawn by lot from the model's probabilities, a share $\mathrm E[p(t)]$ would be true. The top token is right more often ($\mathrm{RBP}_1 > \mathrm E[p(t)]$ for all four models above).
+# Two averages over three tokens: the paper's "absolute-based metric $p_A$", which is $\mathrm E[p(t)]$, and $\mathrm{RBP}_2$. If the next token were drawn by lot from the model's probabilities, it would be the true one in a share $\mathrm E[p(t)]$ of all places.
 #
 # </details>
 
 # %%
-p_of_three = np.array([0.21, 0.28, 0.19])  # as printed
-R_of_three = np.array([4, 2, 5])  # from the heights of the drawn bars
-p_A = p_of_three.mean()
-RBP_2 = (R_of_three <= 2).mean()
-print(f"p_A = {p_A:.3f}, CE = {-np.log(p_of_three).mean():.3f} nats, RBP_2 = {RBP_2:.3f}")
-draw.figure_2(R_of_three, p_of_three, figures_dir)
-
-# %%
-scratch["E[p(t)]"] = [p.mean() for p in all_p]
-scratch[["RBP_1", "E[p(t)]"]].round(3)
+p_A = np.mean([0.21, 0.28, 0.19])  # as printed
+RBP_2 = np.mean(np.array([4, 2, 5]) <= 2)  # ranks, from the heights of the drawn bars
+print(f"p_A = {p_A:.3f}, RBP_2 = {RBP_2:.3f}")
 
 # %% [markdown]
 # <details><summary>Do the measured models lie closer to a line in CE, too?</summary>
@@ -330,9 +292,7 @@ print(f"closer to the line in CE: {closer.sum()} of {len(lines)}")
 # %% [markdown]
 # <details><summary>What if tokens tie, and what do 16-bit numbers do?</summary>
 #
-# Eq. 3 counts a token that ties with the true one as ahead of it; the authors' program counts it as behind. With 32-bit logits the rule does not matter. A number of the 16-bit kind bfloat16 keeps eight binary digits, so many logits become equal. Then $\mathrm{RBP}_k$ depends on the rule by up to 0.008, while CE hardly changes. So ask `transformers` for `float32`.
-#
-# An exponent survives 16 bits. If only the network (the body) runs in 16 bits, no exponent of the pocket models changes by more than 0.6% (bfloat16) or 0.4% (float16). If the logits are rounded too, the largest changes are 1.3% and 0.3%.
+# Eq. 3 counts a token that ties with the true one as ahead of it; the authors' program counts it as behind. With 32-bit logits the rule does not matter. A number of the 16-bit kind bfloat16 keeps eight binary digits, so many logits become equal. Then $\mathrm{RBP}_k$ depends on the rule by up to 0.008. So ask `transformers` for `float32`.
 #
 # And a broken logit, NaN ("not a number")? No comparison with NaN is true, so the authors' program finds no larger logit and gives it rank 1, a perfect score. `rbpkit` refuses it.
 #
@@ -340,26 +300,9 @@ print(f"closer to the line in CE: {closer.sum()} of {len(lines)}")
 
 # %%
 # All pocket models, with ties behind ("optimistic") and ahead of the true token ("pessimistic")
-precision = pd.read_csv(paths.TABLES / "precision.csv")
-by_rule = precision["optimistic"] - precision["pessimistic"]
-rule = by_rule.groupby(precision["setting"]).max()
-CE_of = precision.pivot_table("CE", ["corpus", "model"], "setting")
-of_CE = CE_of.div(CE_of["float32"], axis=0) - 1
-
-
-# %%
-def alpha(points):
-    return fit_rbp_law(points["S"], points["pessimistic"]).alpha  # by Eq. 3
-
-
-series = precision.groupby(["setting", "corpus", "family", "k"])
-alphas = series[["S", "pessimistic"]].apply(alpha)
-alphas = alphas.unstack("setting")
-of_alpha = alphas.div(alphas["float32"], axis=0) - 1
-table = pd.DataFrame({"RBP_k": rule})  # absolute; the next two are relative
-table["CE"] = of_CE.abs().max()
-table["alpha"] = of_alpha.abs().max()
-table.round(4)
+precision = pd.read_csv(paths.TABLES / "precision.csv").set_index("setting")
+rule = (precision["optimistic"] - precision["pessimistic"]).groupby("setting").max()
+print(rule.round(4).to_string())
 
 # %% [markdown]
 # ## The paper says, we get

@@ -13,7 +13,9 @@
 # %% [markdown]
 # # Section 4.1: the law at $k = 1$
 #
-# A text is a sequence of tokens (words or pieces of words). Before each token a model ranks all tokens it knows by their probability. On Wikipedia the smallest model of the Pythia family gives rank 1 to the token that really comes next in 33 of 100 cases, and the next larger one in 37. We write $\mathrm{RBP}_1$ for this share, and $\mathrm{RBP}_k$ for the share with a rank of at most $k$. $S$ is a model's number of parameters without embeddings; the names of models count these too, so 14M has $S$ = 1.2 million. The **loss** is $-\log \mathrm{RBP}_1$ ($\log$ is natural): 1.10 and 0.99 for these two models. Here they are, on logarithmic axes.
+# A language model reads a text token by token; a token is a word or a piece of a word. Before each token, the model ranks all tokens that it knows by their probability. $\mathrm{RBP}_k$ is the share of the text's tokens with a rank of at most $k$. On Wikipedia, the smallest model of the Pythia family has $\mathrm{RBP}_1 = 0.33$: it puts the true token first in 33 of 100 cases. The next larger model has 0.37.
+#
+# The **size** $S$ of a model is its number of parameters without embeddings. (A model's name counts the embeddings too. The smallest Pythia is called 14M, and its $S$ is 1.2 million.) The **loss** is $-\log \mathrm{RBP}_1$, with the natural logarithm. It is 1.10 for the smallest Pythia and 0.99 for the next. Here are the two, on logarithmic axes.
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured; []: all
@@ -41,7 +43,7 @@ draw.puzzle(pythia, figures_dir)
 # %% [markdown]
 # **Guess first.** The largest Pythia has 9,500 times the $S$ of the smallest. Where is it: at A, B or C? By which factor is its loss smaller?
 #
-# Why a loss, and not $\mathrm{RBP}_1$ itself? A share stops at 1, so it cannot follow a power of $S$ to ever larger models. Its $-\log$ can: it runs from infinity (never right) down to 0 (always right).
+# Why a loss, and not $\mathrm{RBP}_1$ itself? A share cannot be larger than 1, so it cannot keep growing as a power of $S$. The loss can keep falling. It is infinite for a model that is never right, and comes close to 0 for one that is nearly always right.
 #
 # **Exercise 1.** A power law, loss $= C\,S^{-\alpha}$, is a straight line on logarithmic axes. Draw the line through the two points of the picture: $S = 1.19$ million with a loss of 1.1000, and $S = 4.74$ million with 0.9905. What is $\alpha$, to three decimals?
 #
@@ -61,7 +63,7 @@ draw.figure_3(published, study, figures_dir)
 # %% [markdown]
 # *The 24 models of the paper on Wikipedia, both axes logarithmic.*
 #
-# **B: almost ten thousand times the parameters only halve the loss.** And how straight is the curve? `pythia` has the ten points: $S$ and the loss. We lay a ruler through the two smallest models.
+# **B: almost ten thousand times the parameters only halve the loss.** And how straight is the curve? `pythia` has the ten points. We lay a ruler through the two smallest models.
 
 # %%
 x = np.log(pythia.S)
@@ -76,7 +78,7 @@ between = off_ruler[2:-1]  # all but the first two and the largest
 print(f"in between: {between.min():.1f} to {between.max():.1f}% off the ruler")
 
 # %% [markdown]
-# At the largest model the ruler is at 0.549, and the paper measured 0.547. This is partly luck, because the models in between lie up to 6% below the ruler. Still, over four decades (factors of ten) of $S$ the points follow a line:
+# For the largest model the ruler gives 0.549, and the paper measured 0.547. This is partly luck: the models in between lie up to 6% below the ruler. Still, the points follow a line over four decades of $S$. (A decade is a factor of ten.)
 #
 # > **The paper.** "Across all model series and all datasets, RBP1 exhibits precise power-law relationship with model sizes" (Figure 3)
 # >
@@ -88,7 +90,7 @@ print(f"in between: {between.min():.1f} to {between.max():.1f}% off the ruler")
 #
 # $$b = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}{\sum_i (x_i - \bar x)^2},$$
 #
-# and $\alpha_1 = -b$. Model $i$ is $e_i = y_i - \bar y - b\,(x_i - \bar x)$ above the line. The usual measure of straightness is 1 for points on a line:
+# and $\alpha_1 = -b$. Model $i$ lies $e_i = y_i - \bar y - b\,(x_i - \bar x)$ above the line. The usual measure of straightness is $R^2$, which is 1 if all points are on the line:
 #
 # $$R^2 = 1 - \frac{\sum_i e_i^2}{\sum_i (y_i - \bar y)^2} .$$
 
@@ -101,7 +103,7 @@ R2 = 1 - sum(e**2) / sum(dy**2)
 print(f"alpha = {-b:.4f}, R2 = {R2:.4f}")
 
 # %% [markdown]
-# How sure is this slope? The paper does not say. If the $e_i$ of the $n$ models are independent and normal with one variance, the standard error $s$ of the slope and its 95% interval are
+# How sure is this slope? The paper does not say. Suppose that the $e_i$ of the $n$ models are independent and normal, all with the same variance. Then the slope has this standard error $s$ and this 95% interval:
 #
 # $$s = \sqrt{\frac{\sum_i e_i^2}{(n - 2) \sum_i (x_i - \bar x)^2}}, \qquad b \pm t_{0.975,\,n-2}\; s .$$
 
@@ -113,7 +115,7 @@ t = stats.t.ppf(0.975, n - 2)  # 95% of Student's t lie within -t and t
 print(f"alpha from {-b - t * s:.4f} to {-b + t * s:.4f}")
 
 # %% [markdown]
-# Figure 3 has four texts and four families of models, so sixteen curves. `published` has them all, each with the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each, as we did by hand. The paper's Table 1 prints these sixteen lines, and eight of two more texts whose points are in no figure. So we can draw 16 lines, and judge the $R^2$ of $16 + 8 = 24$.
+# Figure 3 shows four families on four texts, so it has sixteen curves. `published` has all of them: the sizes `S`, the shares `value`, and the losses `loss`. `fit_curves` fits a line to each, as we did by hand. Table 1 of the paper prints the slope and the $R^2$ of these sixteen lines. It also prints them for two more texts, so for eight more lines, but no figure shows their points. So we draw 16 lines and judge the $R^2$ of 24.
 
 # %%
 lines = fit_curves(published.values()).table
@@ -134,9 +136,9 @@ print(f"alpha from {lines['alpha'].min():.3f} to {lines['alpha'].max():.3f}")
 draw.exponents(lines, figures_dir)
 
 # %% [markdown]
-# *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval: with only four models its slope is so uncertain that the interval contains 0.*
+# *The sixteen lines of Figure 3. The long bar is GPT-2 on HumanEval. It has only four models, and its slope is so uncertain that the interval contains 0.*
 #
-# The exponents are small, but they are not one number: on AusLegal all of Qwen's interval is at larger exponents than Pythia's, and Pythia's own on HumanEval is at larger ones than on HotpotQA. How straight are the lines? On 22 of the 24 lines of Table 1 $R^2$ is at least 0.97; the lowest, 0.895, is that of GPT-2 on HumanEval.
+# The exponents are small, but they differ. On AusLegal, Qwen's whole interval lies above Pythia's. Pythia's interval on HumanEval lies above its interval on HotpotQA. How straight are the lines? Of the 24 lines of Table 1, 22 have an $R^2$ of at least 0.97. The lowest $R^2$ is 0.895, for GPT-2 on HumanEval.
 #
 # **Exercise 2.** By which factor $f$ must $S$ grow until the fitted line of Pythia on Wiki is half as high? Give $\log_{10} f$, to one decimal. (It is less than the 9,519 above, because the largest model lies above the line.)
 #
@@ -160,7 +162,7 @@ draw.check(3, answer_3)
 #
 # ## How far can the line be trusted?
 #
-# A law should predict. So we fit a line to all models of a family but the largest, and look at how far the largest is from it. GPT-2 is left out, because it has only four models.
+# A law should predict models that it was not fitted to. So we leave out the largest model of a family, fit a line to the others, and see how far the largest is from this line. GPT-2 has only four models, too few for this test.
 
 
 # %%
@@ -173,32 +175,21 @@ def off_others(curve):
 
 
 # %%
-def of_largest(curves):
-    """The same for the largest model alone, a row for each family of five models or more."""
-    rows = []
-    for (corpus, family), curve in curves.items():
-        if len(curve.S) >= 5:  # a line through at least four others
-            of_last = off_others(curve)[-1]
-            rows.append((family, corpus, of_last))
-    if not rows:
-        return "no family has five models on one text"
-    table = pd.DataFrame(rows, columns=["family", "text", "above"])
-    table = table.set_index(["family", "text"])["above"]
-    return table.unstack().round(1)
-
-
-# %%
+above = {}
+for (corpus, family), curve in published.items():
+    if len(curve.S) >= 5:  # a line through at least four others
+        above[family, corpus] = off_others(curve)[-1]
 draw.residuals(published, off_others, figures_dir)
-of_largest(published)
+pd.Series(above).rename_axis(["family", "text"]).unstack().round(1)
 
 # %% [markdown]
-# *Green: each Pythia against the line of the nine smaller ones. Table: the largest model of each family, in percent above the line of the others.*
+# *The figure shows the ten Pythias, in percent above the line through the nine smaller ones. The table has the largest model of each family, in percent above the line through the others.*
 #
-# **The line promises too much: on every text the loss of the largest Pythia is 2 to 8% higher.** (The rises and dips are nearly the same on all texts. So they come from the ten models, each of which was trained once, and not from the texts.) The loss of the largest OPT is higher, too. The largest Qwen does about as well as predicted. Two things would do this: a loss that cannot fall to zero, or a large model that was trained on too few tokens for its size.
+# **The line promises too much: on every text the loss of the largest Pythia is 2 to 8% above it.** (The rises and dips are nearly the same on all texts. So they come from the ten models, each of which was trained once, and not from the texts.) The loss of the largest OPT is above its line, too. The largest Qwen is close to its line. Why could a loss be too high? Perhaps it cannot fall to zero. Or the largest model was trained on too few tokens for its size.
 #
 # ## The paper says, we get
 #
-# "Precise power-law relationship" holds in part. We call a line straight if its $R^2$ is at least 0.97, and 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines. The last column repeats each test on the *pocket models*, small ones that we trained and ship.
+# "Precise power-law relationship" holds in part. We call a line straight if its $R^2$ is at least 0.97, and 22 of 24 lines are. "An $R^2$ of approximately 0.99" holds for the median of the 24 lines. The last column has the same tests on the *pocket models*, small models that we trained.
 
 # %%
 measured = draw.with_lines(study)
@@ -206,7 +197,7 @@ measured_lines = fit_curves(measured.values()).table
 draw.claims(table1, measured_lines, records_dir, figures_dir)
 
 # %% [markdown]
-# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so the true sampling error is larger than that of the usual formula (under *Further questions*).
+# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so the true sampling error is larger than the usual formula says (see *Further questions*).
 #
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
 #
@@ -214,18 +205,17 @@ draw.claims(table1, measured_lines, records_dir, figures_dir)
 #
 # <details><summary>What do pocket models, or yours, look like?</summary>
 #
-# The pocket models, small ones that we trained on 12 million tokens each, follow the law less closely: Pythia's points bend and Qwen's scatter. Whether the law bends cannot be told, because most sizes were trained only once ([notebook 13](13_pocket_models.ipynb)). The largest Pythia, OPT and GPT-2 lie above the line of the others, the largest Qwen below it.
+# The pocket models follow the law less closely. Pythia's points bend, and Qwen's scatter. We cannot tell whether the law itself bends, because most sizes were trained only once ([notebook 13](13_pocket_models.ipynb)).
 #
 # </details>
 
 # %%
 draw.measured(study, figures_dir)
-of_largest(measured)
 
 # %% [markdown]
 # <details><summary>Is the largest Pythia's distance only sampling error?</summary>
 #
-# No. The sampling error is what another sample of text would change. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, it is $\sqrt{p(1-p)/T}$ for $p$, and for the loss, as a share of it,
+# No. The sampling error says how much the loss would change with another sample of text. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, its standard error is $\sqrt{p(1-p)/T}$. As a share of the loss, the standard error of the loss is
 #
 # $$\frac{\mathrm{sd}(-\log p)}{-\log p} \approx \frac{1}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 #
@@ -235,12 +225,11 @@ of_largest(measured)
 
 # %%
 p, T = published["HotpotQA", "Pythia"].value[-1], 24_782
-error = np.sqrt((1 - p) / (p * T)) / -np.log(p)
-print(f"sampling error on HotpotQA: {error:.1%}")
+print(f"sampling error on HotpotQA: {np.sqrt((1 - p) / (p * T)) / -np.log(p):.1%}")
 
 # %% [markdown]
 # <details><summary>Where could a power of S come from?</summary>
 #
-# Here is one possible world, after Michaud et al. (2023). To get a token right, a model needs some skills: a word, an idiom, a rule, a fact. A model knows the $n$ most frequent skills. Whenever a skill is needed, it is one that the model lacks with probability $n^{-\gamma}$. Each skill costs the same number of parameters, so $n \propto S$. How many skills a token needs is random, with a Poisson distribution of mean $\lambda$. The number of lacking skills is then Poisson too, with mean $\lambda n^{-\gamma}$. The model is right if this number is 0, which has the probability $\mathrm{RBP}_1 = e^{-\lambda n^{-\gamma}}$. Hence $-\log \mathrm{RBP}_1 = \lambda\, n^{-\gamma} \propto S^{-\gamma}$: the power law of the skills has become one in the size. (If each token needs exactly one skill, $1 - \mathrm{RBP}_1$ is an exact power law and the loss is not.) This is a possible explanation, not a proof.
+# Here is one possible world, after Michaud et al. (2023). To predict a token, a model needs skills: a word, an idiom, a rule, a fact. Each skill costs the same number of parameters, so the number $n$ of a model's skills grows as $S$. It learns the most frequent skills first. A skill that a token needs is missing with probability $n^{-\gamma}$. The number of skills that a token needs is random, with a Poisson distribution of mean $\lambda$. Then the number of missing skills is Poisson too, with mean $\lambda n^{-\gamma}$. The model is right if no skill is missing, which has the probability $\mathrm{RBP}_1 = e^{-\lambda n^{-\gamma}}$. So the loss is $\lambda\, n^{-\gamma} \propto S^{-\gamma}$, a power of the size. This is a possible explanation, not a proof.
 #
 # </details>

@@ -34,6 +34,7 @@ from rbpkit.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_04 as draw
 
 check_parameters(globals())
+study = draw.read_study(records_dir, families, corpus_names)
 
 # %%
 line_A = published_curves(100)["HumanEval", "GPT2"]
@@ -46,7 +47,7 @@ draw.two_lines(line_A, line_B, figures_dir)
 # %% [markdown]
 # *Two lines of Figure 4, from the paper's points. $R^2$ is the part of the losses' variance (in logarithms) that the line explains. It is 1 if every point is on the line.*
 #
-# **Guess first.** Each share was counted on a limited number of tokens. If a model were scored on other tokens of the same kind of text, its point would move a little by chance, typically by one *sampling error*. In this unit, are the points of A or those of B further from their line? And how far off is a typical point of A, and of B: about one, five or ten sampling errors?
+# **Guess first.** Each share was counted on a limited number of tokens. If a model were scored on other tokens of the same kind of text, its point would move a little by chance, typically by one *sampling error*. Which points are more sampling errors off their line, those of A or those of B? And how far off is a typical point of A, and of B: about one, five or ten sampling errors?
 #
 # ## What the paper says
 #
@@ -105,7 +106,7 @@ low.round(3)
 #
 # ## A ruler made of chance
 #
-# Is 0.97 a lot? $R^2$ does not say how far a point may be from its line. For that we need a unit of length, and chance provides one: the sampling error.
+# Is 0.97 a lot? $R^2$ does not say how far a point is from its line. To say that, we need a unit of length. The sampling error is such a unit.
 
 # %%
 draw.ruler(figures_dir)
@@ -180,7 +181,7 @@ lines.loc[[lowest_R2, least_exact], shown].round(3)
 # %% [markdown]
 # **A has the lowest $R^2$ of all 48 lines (0.947), but its points are typically less than two sampling errors off. B has an $R^2$ of 0.994, and its points are almost twelve off.**
 #
-# $R^2$ is low in A because HumanEval is a short text: on 42,400 tokens, chance alone would move the points visibly even if the law were exact. $R^2$ is high in B because ten sizes over four decades give a wide spread of losses. Next to this spread the distances look small. Here are all 48 lines.
+# $R^2$ is low in A because HumanEval is a short text: on 42,400 tokens, chance alone would visibly move the points, even if the law were exact. $R^2$ is high in B because ten sizes over four decades give a wide spread of losses. Next to this spread the distances look small. Here are all 48 lines.
 
 # %%
 draw.scatter(lines, lowest_R2, least_exact, figures_dir)
@@ -229,35 +230,27 @@ draw.check(3, answer_3)
 #
 # <details><summary>What do all 48 lines of Figure 4 look like?</summary>
 #
-# All fall, and on each text the lines get steeper as $k$ grows, except that of GPT-2 on HumanEval. The next figure has their exponents.
+# All fall, and on each text the lines get steeper as $k$ grows, except those of GPT-2 on HumanEval.
 #
 # </details>
 
 # %%
 alpha = lines.pivot(index=["corpus", "family"], columns="k", values="alpha")
-falls = alpha[(alpha[100] < alpha[50]) | (alpha[50] < alpha[10])]
-print("not steeper at each larger k:", "; ".join(" ".join(name) for name in falls.index))
-draw.all_exponents(lines, points, figures_dir)
+print("not steeper at each larger k:", *alpha.index[(alpha.diff(axis=1) < 0).any(axis=1)])
+draw.all_lines(points, figures_dir, "figure_4_all")
 
 # %% [markdown]
 # <details><summary>Are the pocket models, or yours, closer to their lines?</summary>
 #
-# Pocket models are the small ones that come with `rbpkit`. Pocket GPT-2 is: its distances are about one sampling error, and its lines and those of OPT are the straightest. Pocket Pythia's points bend in the same way everywhere. On every text Qwen's second size is below its line and the third above. Each was trained once, on the same number of tokens.
+# Pocket models are the small ones that come with `rbpkit`. The points of pocket GPT-2 are about one sampling error from their lines, those of the other families further. Pocket Pythia's points bend in the same way everywhere. On every text Qwen's second size is below its line and the third above. Each was trained once, on the same number of tokens.
 #
 # </details>
 
 # %%
-study = draw.read_study(records_dir, families, corpus_names)
 measured = draw.measured_points(study, ks, figures_dir)  # of what has a line
-measured_lines = fit_lines(measured)
-measured_lines = add_ratio(measured_lines, add_distances(measured, measured_lines))
-
-# %%
-every_line = pd.concat([lines, measured_lines])
-of_family = every_line.groupby(["source", "family"], sort=False)["ratio"]
-pooled = of_family.agg(lambda ratio: np.sqrt((ratio**2).mean()))
-print("sampling errors, root mean square over the lines of a family:")
-pooled.unstack("source").rename(columns={"measured": study.ours}).round(1)
+fitted = fit_lines(measured)
+measured_lines = add_ratio(fitted, add_distances(measured, fitted))
+print("sampling errors:", measured_lines.groupby("family")["ratio"].mean().round(1).to_dict())
 
 # %% [markdown]
 # ## The paper says, we get
@@ -268,6 +261,6 @@ pooled.unstack("source").rename(columns={"measured": study.ours}).round(1)
 draw.claims(lines, measured_lines, all_lines, records_dir, figures_dir)
 
 # %% [markdown]
-# **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, so chance moves their points up or down together. The line moves with them, and chance moves a point off its line by less than our sampling error says. The first effect makes "five sampling errors" too high. The second makes it too low. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.
+# **What this cannot show.** Our sampling error treats tokens as independent. Tokens of one document are alike, which makes the true error larger. The models of a family are scored on the same text, so chance moves their points up or down together. The line moves with them. So chance moves a point off its line by less than our sampling error says. So "five sampling errors" is too high by the first effect, and too low by the second. Notebook 05 takes chance further, to $k$ near the size of the vocabulary.
 #
 # **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise recover points from a published figure and refit them.

@@ -31,18 +31,19 @@ from rbpkit.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_05 as draw
 
 check_parameters(globals())
+study = draw.read_study(records_dir, families, corpus_names)
 
 # %%
 draw.queue(figures_dir)
 
 # %% [markdown]
-# Give the model $k$ = 20,000 guesses. A token is **missed** if its rank is above 20,000. The model then finds at least 20,000 wrong tokens at least as probable as the right one.
+# Give the model $k$ = 20,000 guesses. A token is **missed** if its rank is above 20,000. Then the model gives at least 20,000 wrong tokens a probability no lower than that of the true one.
 #
 # **Guess first.** The smallest GPT-2 misses 265 of 317,414 tokens of Wikipedia at $k$ = 20,000. The largest GPT-2 has 17 times as many parameters. How many does it miss?
 #
 # ## Six decimals hide a count
 #
-# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. So $M = T\,(1 - \mathrm{RBP}_k)$ of $T$ scored tokens are missed. The paper prints six decimals. One missed token changes $\mathrm{RBP}_k$ by $1/T$, which is 0.000003 on Wikipedia and 0.000002 on AusLegal, the longest text. So the decimals give the whole number $M$, with the $T$ of notebook 01. (For Pythia on AusLegal two values of $T$ fit the decimals. With the one that we do not use, $M$ would be 0.3% smaller.)
+# $\mathrm{RBP}_k$ is the share of tokens with a rank of at most $k$. So $M = T\,(1 - \mathrm{RBP}_k)$ of $T$ scored tokens are missed. The paper prints six decimals. One missed token changes $\mathrm{RBP}_k$ by $1/T$, which is 0.000003 on Wikipedia and 0.000002 on AusLegal, the longest text. So, with the $T$ of notebook 01, the decimals give the whole number $M$. (For Pythia on AusLegal two values of $T$ fit the decimals. With the other one, $M$ would be 0.3% smaller.)
 
 # %%
 points = paper.rbp_by_size()
@@ -108,7 +109,7 @@ z.unstack("k").round(1)
 # %% [markdown]
 # On Wiki the climb is more than 13 standard errors at both $k$. On AusLegal it is 2.6 and 4.2 standard errors. On HotpotQA there is none.
 #
-# Tokens of one document are alike, so true standard errors are larger. If they are a third larger, the 2.6 of AusLegal falls below 2, so the climb there is not certain at $k$ = 20,000. On Wiki they would have to be about seven times as large, so chance does not explain that climb.
+# Tokens of one document are alike, so true standard errors are larger. If they are a third larger, the 2.6 of AusLegal falls below 2. So the climb there is not certain at $k$ = 20,000. On Wiki the errors would have to be about seven times as large. So chance does not explain that climb.
 #
 # **Exercise 1.** What is $z$ between the smallest and the largest OPT on Wiki at $k$ = 30,000? Give one decimal.
 #
@@ -223,6 +224,15 @@ draw.line_up(pythia, by_its_law, gpt2, flat, figures_dir)
 # %% [markdown]
 # <details><summary>Which are real?</summary>B and I. B looks like its neighbours: for Pythia chance is enough. Chance does not make misses climb as in I.</details>
 #
+# **Exercise 3.** How many misses does a line need? Suppose that chance alone moves the points. Then a line has an $R^2$ of about 0.9 if each of its $n$ models misses $m = 9\,(n-2)/(\alpha^2 \sum_i x_i^2)$ tokens. Here $x_i$ is $\ln S_i$ minus its mean. You will score eight models, $S$ evenly spaced in the logarithm from $10^7$ to $10^{10}$, and expect $\alpha = 0.1$. What is $m$, to the nearest whole number? (`rbpkit fit` prints the $k$ up to which your models miss enough.)
+#
+# <details><summary>Hint</summary>The eight values of ln S are (3 ln 10)/7 apart. Or use <code>np.geomspace</code>.</details>
+
+# %%
+answer_3 = None  # misses
+draw.check(3, answer_3)
+
+# %% [markdown]
 # ## Further questions
 #
 # <details><summary>Is the scatter larger at the larger k?</summary>
@@ -243,31 +253,8 @@ print(f"R2 is lower at 30,000 in {(R2[30_000] < R2[20_000]).sum()} of {len(R2)} 
 # </details>
 
 # %%
-study = draw.read_study(records_dir, families, corpus_names)
 measured_lines = judge(draw.missed(study))
 draw.chance(measured_lines, figures_dir, "figure_5_pocket")
-
-# %% [markdown]
-# <details><summary>How many missed tokens does a line need? A rule to plan k and the number of tokens</summary>
-#
-# Exercise 3 has the formula for $m$. Score at least $m / (1 - \mathrm{RBP}_k)$ tokens, **and five times as many** if you can.
-#
-# `rbpkit fit` prints the $k$ up to which your models miss enough.
-#
-# </details>
-
-# %%
-rule = draw.rule(study)  # every line at every k, published and measured
-draw.poor_lines(rule)
-
-# %% [markdown]
-# **Exercise 3.** A line has an $R^2$ of about 0.9 if each of its $n$ models misses $m = 9\,(n-2)/(\alpha^2 \sum_i x_i^2)$ tokens and chance alone moves the points. Here $x_i$ is $\ln S_i$ minus its mean. You will score eight models, $S$ evenly spaced in the logarithm from $10^7$ to $10^{10}$, and expect $\alpha = 0.1$. What is $m$, to the nearest whole number?
-#
-# <details><summary>Hint</summary>The eight values of ln S are (3 ln 10)/7 apart. Or use <code>np.geomspace</code>.</details>
-
-# %%
-answer_3 = None  # misses
-draw.check(3, answer_3)
 
 # %% [markdown]
 # ## The paper says, we get

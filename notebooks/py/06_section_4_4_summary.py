@@ -31,6 +31,7 @@ from rbpkit.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_06 as draw
 
 check_parameters(globals())
+study = draw.read_study(records_dir, families, corpus_names)
 
 # %%
 figure_6 = paper.fit_by_k()  # the slope and R2 of Pythia's line at each k
@@ -48,7 +49,7 @@ draw.exponents(figure_6, figures_dir)
 #
 # > **The paper.** "the scaling exponent increases as k increases". It is hard to optimise $\mathrm{RBP}_1$, "as the exponent is less than 0.1", and "optimizing RBP100 shall be easy, since the exponent is close to 0.2". (Section 4.4)
 #
-# On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? "Easier" can mean several things. We take one: how many times fewer guesses a larger model needs.
+# On Wikipedia $\alpha_k$ is almost four times as large at $k$ = 10,000 as at $k$ = 1. Does that make success at large $k$ easier? "Easier" can mean several things. Here it means that a larger model needs fewer guesses. How many times fewer?
 #
 # **Guess first.** A small Pythia needs 10 guesses to be right on some share of Wiki. How many guesses does a Pythia 100 times as large need for the same share? How many does it need if the small one needs 10,000?
 
@@ -59,11 +60,11 @@ draw.exponents(figure_6, figures_dir)
 #
 # $$\alpha = -\frac{\partial \log L}{\partial \log S}, \qquad \beta = -\frac{\partial \log L}{\partial \log k} .$$
 #
-# Walk from a small model to a larger one and stay at one height, which means at one share of tokens that succeed. You then walk to the south-east: the larger model needs fewer guesses. By the chain rule their number falls as
+# Walk from a small model to a larger one and stay at one height, so that the share of tokens that succeed stays the same. Then you walk to the south-east: the larger model needs fewer guesses. By the chain rule their number falls as
 #
 # $$k \propto S^{-b}, \qquad b = \frac{\alpha}{\beta} .$$
 #
-# The paper has the points for this map: ten Pythias on Wikipedia at six values of $k$.
+# The paper gives the points for this map: ten Pythias on Wikipedia at six values of $k$.
 
 # %%
 ks = [1, 10, 100, 500, 2_500, 10_000]
@@ -100,7 +101,7 @@ saved.round(2)
 #
 # **A Pythia 100 times as large needs 3.1 times fewer guesses at $k$ = 1 to 10, 5.3 times fewer from 10 to 500, and only 2.6 times fewer beyond 2,500, although the exponent $\alpha$ keeps growing.**
 #
-# Since $b = \alpha/\beta$, we have $\alpha = b\,\beta$: the exponent grows if $b$ grows or if $\beta$ grows. From $k$ = 10 to 500, $b$ is larger than from 1 to 10, although how much larger is not certain. At larger $k$, $b$ falls, and $\alpha$ still grows because $\beta$ does: the loss falls faster with more guesses. So a larger exponent alone is no sign of an easier task.
+# Since $b = \alpha/\beta$, we have $\alpha = b\,\beta$: the exponent grows if $b$ grows or if $\beta$ grows. From $k$ = 10 to 500, $b$ is larger than from 1 to 10. (How much larger is not certain.) At larger $k$, $b$ falls, and $\alpha$ still grows because $\beta$ does: the loss falls faster with more guesses. So a larger exponent alone is no sign of an easier task.
 #
 # <details><summary>Is the first of these numbers certain?</summary>
 #
@@ -139,26 +140,22 @@ draw.check(2, answer_2)
 # </details>
 
 # %%
-table1 = paper.table1().rename(columns={"dataset": "corpus", "r2": "R2"})
-cells = table1[table1["k"].isin(["1", "10", "100", "500"])]
-print(f"Table 1: {(cells['R2'] > 0.9).sum()} of {len(cells)} lines have an R2 above 0.9")
+cells = paper.table1().query("k in ['1', '10', '100', '500']")
+print(f"Table 1: {(cells['r2'] > 0.9).sum()} of {len(cells)} lines have an R2 above 0.9")
 draw.straightness(figure_6, figures_dir)
 
 # %% [markdown]
 # <details><summary>Do the exponents of the pocket models, or of yours, grow too?</summary>
 #
-# Yes, at all of the 24 tenfold steps up to $k$ = 100. (Pocket models are the small ones that come with `rbpkit`.) Their lines are straight too, with one exception: 172 of 180 have an $R^2$ above 0.9, and the other eight are all pocket Qwen's on `humaneval`.
+# Yes, at all of the 24 tenfold steps up to $k$ = 100. (Pocket models are the small ones that come with `rbpkit`.) Their lines are straight too: 172 of 180 have an $R^2$ above 0.9. The other eight are all pocket Qwen's on `humaneval`.
 #
 # </details>
 
 # %%
-study = draw.read_study(records_dir, families, corpus_names)
 fits = draw.fits_by_k(study)  # a line for each k of Figure 6
-at_small_k = fits[fits["k"] < 1000]
-straight = at_small_k["R2"] > 0.9
-print(f"R2 above 0.9 at k < 1,000: {straight.sum()} of {len(at_small_k)} lines; below:")
-print(at_small_k[~straight].groupby(["family", "corpus"])["k"].count().to_string())
-draw.measured_exponents(fits, study, figures_dir)
+bent = fits.query("k < 1000 and R2 <= 0.9")
+print("R2 of 0.9 or less:", bent.groupby(["family", "corpus"])["k"].count().to_dict())
+draw.measured_exponents(fits, figures_dir)
 
 # %% [markdown]
 # <details><summary>Is the exponent below 0.1 at k = 1, and close to 0.2 at k = 100?</summary>
@@ -168,9 +165,8 @@ draw.measured_exponents(fits, study, figures_dir)
 # </details>
 
 # %%
-of_pythia = slopes.rename(columns={"dataset": "corpus", "value": "slope"})
-at_1_and_100 = of_pythia[of_pythia["k"].isin([1, 100])]
--at_1_and_100.pivot(index="corpus", columns="k", values="slope").round(3)
+at_1_and_100 = slopes.query("k in [1, 100]")
+-at_1_and_100.pivot(index="dataset", columns="k", values="value").round(3)
 
 # %% [markdown]
 # ## The paper says, we get
@@ -186,6 +182,7 @@ def growing(table, ks):
     return (step < 0).sum(), len(step)
 
 
+of_pythia = slopes.rename(columns={"dataset": "corpus", "value": "slope"})
 of_pythia = of_pythia.assign(family="Pythia")
 all_ks = sorted(of_pythia["k"].unique())
 to_100 = [k for k in all_ks if k <= 100]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from rbpkit.records import load_summaries
 from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
@@ -29,18 +31,16 @@ class Study:
         """The models of these families on these corpora, in this order, and by rising S."""
         return in_order(self.summaries, self.corpora, self.families)
 
+    def models(self) -> pd.DataFrame:
+        """The family, the name and S of each of these models."""
+        rows = [(one.manifest.family, one.manifest.model, one.manifest.S) for one in self.shown()]
+        return pd.DataFrame(rows, columns=["family", "model", "S"]).drop_duplicates()
 
-def asked_and_there(
-    asked: Sequence[str], there: Collection[str], what: str, own_records: bool
-) -> list[str]:
-    """The names to show: those asked for that were measured; all that were, if there are none.
 
-    - asked: names from the parameters; an empty list asks for whatever is there
-    - there: names that were measured
-    - what: the kind of name, such as "family", for the lines that are printed
-    - own_records: whether the records are the reader's; then what is left out is said as well
+def _to_show(asked: Sequence[str], there: Collection[str], what: str, own: bool) -> list[str]:
+    """The names asked for that were measured; all that were, if there are none.
 
-    Prints one line on names that were not measured, and one on measured names that are left out.
+    Prints one line on names that were not measured, and of one's own records one on those left out.
     """
     absent = [name for name in asked if name not in there]
     if absent:
@@ -49,7 +49,7 @@ def asked_and_there(
     if not shown:
         return list(there)
     others = [name for name in there if name not in shown]
-    if others and own_records:
+    if others and own:
         print(f"Not asked for, and not shown: the {what} {', '.join(others)}.")
     return shown
 
@@ -57,11 +57,11 @@ def asked_and_there(
 def read_study(records_dir: str, families: Sequence[str], corpus_names: Sequence[str]) -> Study:
     """The summaries in `records_dir` (empty: the pocket models'), and what of them to show.
 
-    Prints a line on what was asked for and not measured, as `asked_and_there` does.
+    Prints a line on what was asked for and not measured, and on own records that are left out.
     """
     summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
-    there = [summary.manifest for summary in summaries]
     own = bool(records_dir)
-    corpora = asked_and_there(corpus_names, sorted({one.corpus for one in there}), "corpus", own)
-    shown = asked_and_there(families, sorted({one.family for one in there}), "family", own)
+    there = [summary.manifest for summary in summaries]
+    corpora = _to_show(corpus_names, sorted({one.corpus for one in there}), "corpus", own)
+    shown = _to_show(families, sorted({one.family for one in there}), "family", own)
     return Study(summaries, shown, corpora, "your models" if own else "pocket models")

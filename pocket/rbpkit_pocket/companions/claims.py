@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,27 +60,15 @@ def load_claims(folder: Path | str) -> pd.DataFrame:
 
 def as_markdown(table: pd.DataFrame) -> Markdown:
     """The claims of one or more sections as a Markdown table, main claims first."""
-    headings = (
-        "the paper says",
-        "verdict",
-        "our test",
-        "published points",
-        table["models"].iloc[0],
-    )
-    lines = [_table_line(headings), "|---" * len(headings) + "|"]
+    models = table["models"].iloc[0]
+    lines = [f"| the paper says | verdict | our test | published points | {models} |"]
+    lines.append("|---" * 5 + "|")
     for row in table.sort_values("main", ascending=False, kind="stable").to_dict("records"):
         cell = {key: str(value).replace("|", r"\|") for key, value in row.items()}
         detail = "" if row["main"] else "; a detail"
-        claim = f"“{cell['claim']}” ({row['where']}{detail})"
-        verdict = f"**{cell['verdict']}**"
-        lines.append(
-            _table_line([claim, verdict, cell["test"], cell["published"], cell["measured"]])
-        )
+        claim = f"| “{cell['claim']}” ({row['where']}{detail}) | **{cell['verdict']}** |"
+        lines.append(f"{claim} {cell['test']} | {cell['published']} | {cell['measured']} |")
     return Markdown("\n".join(lines))
-
-
-def _table_line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

@@ -7,6 +7,8 @@ import pandas as pd
 from IPython.display import Markdown
 
 from rbpkit import paper
+from rbpkit.fit import fit_power_law
+from rbpkit.stats.curves import published_curves
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.claims import Claim, claims_table, verdict_of
 
@@ -41,20 +43,9 @@ VOCABULARIES = Claim(
 )
 
 
-def claims(
-    off: pd.DataFrame,
-    largest: pd.Series,
-    own: pd.DataFrame,
-    study: Study,
-    records_dir: str,
-    figures_dir: str,
-) -> Markdown:
-    """The claims of Appendix A.
-
-    - off: differences from Table 1's slopes, by S and by S + E
-    - largest: tokens of each text and family, the larger count if two fit
-    - own: the measured models
-    """
+def claims(largest: pd.Series, study: Study, records_dir: str, figures_dir: str) -> Markdown:
+    """The claims of Appendix A. largest: tokens of each text and family, the larger if two fit."""
+    off, own = _off_table_1(), study.models()
     enough = largest >= 500_000
     models, V = paper.models(), paper.vocabularies()
     exact, near = V["footnote"] == V["V"], abs(V["footnote"] / V["V"] - 1) < 0.01
@@ -92,6 +83,20 @@ def claims(
         ),
     }
     return claims_table("01", results, records_dir, figures_dir)
+
+
+def _off_table_1() -> pd.DataFrame:
+    """By how much slopes at k = 1 are off the printed ones, fitted on S and on S + embeddings."""
+    E_of = paper.models().set_index("model")["embedding_params"]
+    printed = paper.table1().query("k == '1'").set_index(["dataset", "family"])["slope"]
+    rows = []
+    for text_and_family, curve in published_curves(1).items():
+        E = E_of[list(curve.models)].to_numpy()  # in the order of the curve
+        by_S = fit_power_law(curve.S, curve.loss).slope
+        by_both = fit_power_law(curve.S + E, curve.loss).slope
+        slope = printed[text_and_family]
+        rows.append((abs(by_S - slope), abs(by_both - slope)))
+    return pd.DataFrame(rows, columns=["S", "S + E"])
 
 
 def _decades(values: pd.Series) -> float:

@@ -76,11 +76,9 @@ def checker(
 
 def _plain(answer: Any) -> Any:
     """The Python number of an array, a tensor or a NumPy number with one element."""
-    if not hasattr(answer, "item"):
-        return answer
     try:
         return answer.item()
-    except (TypeError, ValueError, RuntimeError):  # several elements
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # a Python object; several
         return answer
 
 
@@ -88,27 +86,21 @@ def _accounts_for(
     mistake: Callable[[float], float | bool], answer: Any, is_right: Callable[[Any], object]
 ) -> bool:
     """Whether a wrong answer is this mistake."""
+
+    def is_this(answer: Any) -> object:
+        undone = _plain(mistake(float(answer)))
+        return undone if isinstance(undone, bool) else is_right(undone)
+
+    return _holds(is_this, answer)
+
+
+def _holds(test: Callable[[Any], object], answer: Any) -> bool:
+    """Whether an answer passes; one that the test cannot read does not."""
     try:
-        as_float = float(answer)  # NumPy has no logarithm of an integer as large as 10**25
         with np.errstate(all="ignore"):  # the logarithm of a negative answer is no answer
-            undone = _plain(mistake(as_float))
-    except (TypeError, ValueError, ArithmeticError, LookupError):
+            return bool(test(answer))
+    except (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError):
         return False
-    if isinstance(undone, bool):
-        return undone
-    return _holds(is_right, undone)
-
-
-def _holds(is_right: Callable[[Any], object], answer: Any) -> bool:
-    try:
-        return bool(is_right(answer))
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # RuntimeError: of torch
-        return False
-
-
-def close(value: float, within: float) -> Callable[[float], bool]:
-    """For `check`: right if the answer is at most `within` from `value`."""
-    return lambda answer: abs(answer - value) <= within
 
 
 def digest_of(value: float) -> str:
@@ -117,9 +109,9 @@ def digest_of(value: float) -> str:
 
 
 def sealed(digest: str, digits: int, within: int = 1) -> Callable[[float], bool]:
-    """For `check`: as `close`, when the answer could be read off the cell that checks it.
+    """For `check`: a test that does not show the answer to whoever reads it.
 
-    The answer is right if, rounded to `digits` decimals, it is at most `within` units of the last
+    An answer is right if, rounded to `digits` decimals, it is at most `within` units of the last
     decimal from the number that `digest` belongs to (`digest_of`).
     """
     unit = 10.0**-digits

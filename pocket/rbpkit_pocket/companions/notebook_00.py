@@ -119,7 +119,7 @@ def queue(one: Look, figures_dir: str) -> None:
     """The front of the queue before " True": its first five tokens, with probabilities."""
     found = [token for token in one.scored if token.piece == b" True"]
     token = [*found, one.scored[0]][0]  # another text may have no " True"
-    line = "black: the true token. Only its place counts, not by how much it is behind"
+    line = "black: the true token. Only its place in the queue counts"
     title = f"The true token is in place {token.rank}: $R$ = {token.rank}"
     with plots.panel(title, line, 1.7) as axes:
         for place, (_, piece, p) in enumerate(token.alternatives, start=1):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+import seaborn as sns
+from matplotlib.colors import ListedColormap
 
 from rbpkit import paper, plots
 from rbpkit.fit import Curve, PowerLawFit
@@ -26,43 +26,37 @@ SKETCH = "410213150123304113213014132150"  # groups of ranks, as a text might ha
 
 def to_table_1(curve: Curve, law: PowerLawFit, figures_dir: str) -> None:
     """From a text's ranks to a share, to a point, to a line, to a cell of Table 1."""
+    titles = (
+        "1  a model reads a text: how many ranks? (a sketch)",
+        f"2  the share with rank 1: {curve.value[0]:.6f}, one point",
+        f"3  ten models: a line of slope \N{MINUS SIGN}{law.alpha:.3f}, $R^2$ = {law.r2:.3f}",
+        "4  one of 168 cells of Table 1 (6 texts, 7 rows, 4 families)",
+    )
+    gaps: dict[str, Any] = {"edgecolors": "white", "linewidth": 2}
     with plots.panels(5.8, nrows=4, height_ratios=[1, 1, 5.5, 3]) as (figure, panels):
         ranks, share, line, table = panels
-        for place, group in enumerate(SKETCH):
-            _box(ranks, place / 30, 0, 0.03, 1, RANK_FILLS[int(group)])
-        _box(share, 0, 0, 1, 1, CONTEXT)
-        _box(share, 0, 0, curve.value[0], 1, INK)
+        for axes, title in zip(panels, titles, strict=True):
+            axes.set_title(title)
+        for axes in (ranks, share, table):
+            axes.axis("off")
+        groups = [[int(group) for group in SKETCH]]
+        ranks.pcolormesh(groups, cmap=ListedColormap(RANK_FILLS), vmin=0, vmax=5, **gaps)
+        share.barh(0, [1, curve.value[0]], color=[CONTEXT, INK])
+        share.set_xlim(0, 1)
         look = plots.ink_of("Pythia")
         line.plot(curve.S, law.predict(curve.S).loss, color=INK, lw=1.2)
         line.plot(curve.S, curve.loss, look.marker, color=look.colour)
         line.plot(curve.S[0], curve.loss[0], look.marker, color=INK, ms=9)
         line.set(xscale="log", yscale="log", xlabel=plots.SIZE, ylabel=r"$-\log\,\mathrm{RBP}_1$")
         plots.log_ticks(line)
-        for number, dataset in enumerate(paper.table1()["dataset"].unique()):
-            for cell in range(28):  # seven measures of four families
-                row, column = divmod(cell, 4)
-                mine = (dataset, row, column) == ("HotpotQA", 1, 2)
-                corner = number / 6 + column * 0.036, 1 - (row + 1) / 7
-                _box(table, *corner, 0.033, 0.12, INK if mine else CONTEXT)
-            if dataset == "HotpotQA":
-                table.text(number / 6, -0.2, "HotpotQA, Pythia", size=10)
-        titles = (
-            "1  a model reads a text: how many ranks? (a sketch)",
-            f"2  the share with rank 1: {curve.value[0]:.6f}, one point",
-            f"3  ten models: a line of slope \N{MINUS SIGN}{law.alpha:.3f}, $R^2$ = {law.r2:.3f}",
-            "4  one of 168 cells of Table 1 (6 texts, 7 rows, 4 families)",
-        )
-        for axes, title in zip(panels, titles, strict=True):
-            axes.set_title(title)
-            if axes is not line:
-                axes.set(xlim=(0, 1), ylim=(0, 1))
-                axes.axis("off")
+        cells = np.zeros((7, 24))  # a column for each family on each text
+        column = 4 * list(paper.table1()["dataset"].unique()).index("HotpotQA") + 2
+        cells[1, column] = 1
+        table.pcolormesh(cells, cmap=ListedColormap([CONTEXT, INK]), **gaps)
+        table.invert_yaxis()
+        table.text(column, 8, "HotpotQA, Pythia", size=10)
     points = pd.DataFrame({"model": curve.models, "S": curve.S.astype(int), "value": curve.value})
     plots.save(figure, points, figures_dir, "figure_A_table1")
-
-
-def _box(axes: Axes, x: float, y: float, width: float, height: float, colour: str) -> None:
-    axes.add_patch(Rectangle((x, y), width, height, facecolor=colour))
 
 
 def pupils(share: float, figures_dir: str) -> None:
@@ -120,29 +114,14 @@ def counts(tokens: pd.Series, figures_dir: str) -> None:
     plots.save(axes, tokens.reset_index(), figures_dir, "figure_A_counts")
 
 
-def own_models(study: Study) -> pd.DataFrame:
-    """The measured models of the families that are shown."""
-    rows = []
-    for one in (summary.manifest for summary in study.summaries):
-        if one.family in study.families:
-            rows.append(("measured", one.family, one.model, one.S))
-    table = pd.DataFrame(rows, columns=["source", "family", "model", "S"])
-    return table.drop_duplicates().sort_values(["family", "S"])
-
-
-def sizes(models: pd.DataFrame, own: pd.DataFrame, ours: str, figures_dir: str) -> None:
-    """Every model on one axis of S, a row for each family: the paper's above those measured."""
-    points = pd.concat([models.assign(source="paper")[list(own)], own], ignore_index=True)
-    names = list(dict.fromkeys(points["family"]))
-    title = "Four decades of size"
-    line = f"upper marks: the paper's models; lower: {ours}"
-    with plots.panel(title, line, 1.2 + 0.5 * len(names)) as axes:
-        for (source, family), group in points.groupby(["source", "family"], sort=False):
-            ink = plots.ink_of(family)
-            height = names.index(family) + (-0.15 if source == "paper" else 0.15)
-            heights = np.full(len(group), height)
-            axes.plot(group["S"], heights, ink.marker + "-", color=ink.colour, lw=1)
-        axes.set(xscale="log", xlabel=plots.SIZE)
-        axes.set_yticks(range(len(names)), [plots.name_of(name) for name in names])
-        axes.set_ylim(len(names) - 0.5, -0.5)
+def sizes(study: Study, figures_dir: str) -> None:
+    """Every model on one axis of S, a row for each family: the paper's, and those measured."""
+    theirs = paper.models()[["family", "model", "S"]].assign(source="the paper's")
+    points = pd.concat([theirs, study.models().assign(source=study.ours)])
+    points["family"] = points["family"].map(plots.name_of)
+    look: dict[str, Any] = {"jitter": False, "dodge": True, "log_scale": True, "legend": False}
+    line = f"a dot is a model; black: the paper's; grey: {study.ours}"
+    with plots.panel("Four decades of size", line, 3.6) as axes:
+        sns.stripplot(points, x="S", y="family", hue="source", palette=[INK, OTHER], **look)
+        axes.set(xlabel=plots.SIZE, ylabel="")
     plots.save(axes, points, figures_dir, "figure_A1")

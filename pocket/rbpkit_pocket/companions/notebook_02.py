@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from transformers.utils.logging import disable_progress_bar
 
 from rbpkit import paper, plots
@@ -46,9 +44,8 @@ def figure_1(first: dict[str, float], second: dict[str, float], figures_dir: str
             axes.set(xlim=(0, 0.4), xticks=[])
             axes.spines["bottom"].set_visible(False)
             headed(axes, f"Paris: place {list(p).index('Paris') + 1}", model)
-            for place, token in enumerate(p, start=1):  # the most probable first
-                rows.append((model, token, p[token], token == "Paris", place))
-    points = pd.DataFrame(rows, columns=["prediction", "token", "p", "correct", "place"])
+            rows += [(model, token, p[token]) for token in p]  # the most probable first
+    points = pd.DataFrame(rows, columns=["prediction", "token", "p"])
     plots.save(figure, points, figures_dir, "figure_1")
 
 
@@ -63,8 +60,12 @@ def share(ranks: Array, figures_dir: str) -> None:
     count = len(ranks)
     line = "a cell is a token: the paler, the smaller its rank"
     with plots.panel(r"$\mathrm{RBP}_k$ is a share", line, 3.2) as axes:
-        _cells(axes, ranks, 2.6, "in the order of the text")
-        _cells(axes, np.sort(ranks), 1.9, "sorted, smallest rank first")
+        as_they_come = (ranks, 2.6, "in the order of the text")
+        in_order = (np.sort(ranks), 1.9, "sorted, smallest rank first")
+        for row, height, words in (as_they_come, in_order):
+            fills = [RANK_FILLS[rank_group(int(rank))] for rank in row]
+            axes.bar(range(count), 0.25, 0.93, bottom=height, align="edge", color=fills)
+            axes.text(0, height + 0.38, words, size=11, va="center")
         for height, k in ((1.55, 1), (0.95, 10), (0.35, 100)):
             hits = int((ranks <= k).sum())
             heights = [height + 0.12, height, height, height + 0.12]
@@ -75,13 +76,6 @@ def share(ranks: Array, figures_dir: str) -> None:
         axes.axis("off")
     points = pd.DataFrame({"position": range(1, count + 1), "rank": ranks})
     plots.save(axes, points, figures_dir, "figure_2_share")
-
-
-def _cells(axes: Axes, ranks: Array, height: float, words: str) -> None:
-    axes.text(0, height + 0.38, words, size=11, va="center")
-    for place, rank in enumerate(ranks):
-        fill = RANK_FILLS[rank_group(int(rank))]
-        axes.add_patch(Rectangle((place, height), 0.93, 0.25, facecolor=fill))
 
 
 def one_cross_entropy(p_true: float, figures_dir: str) -> None:
@@ -135,10 +129,8 @@ def published() -> pd.DataFrame:
 def measured(study: Study) -> pd.DataFrame:
     """The same of what was measured; a model that is never right has no loss."""
     rows = []
-    for one in study.summaries:
+    for one in study.shown():
         about = one.manifest
-        if about.corpus not in study.corpora or about.family not in study.families:
-            continue
         loss = -np.log(one.rbp(1)) if one.rbp(1) > 0 else np.nan
         rows.append((about.corpus, about.family, about.model, about.S, one.ce(), loss))
     return pd.DataFrame(rows, columns=COLUMNS).astype({"S": int, "CE": float, "loss": float})
@@ -146,40 +138,21 @@ def measured(study: Study) -> pd.DataFrame:
 
 def from_ce(wiki: pd.DataFrame, own: pd.DataFrame, figures_dir: str) -> None:
     """The published points against size and against cross-entropy, with a line a family."""
-    with plots.panels(3.4, ncols=2, sharey=True) as (figure, panels):
-        for axes, x in zip(panels, ("S", "CE"), strict=True):
+    with plots.panels(3.4, ncols=2, sharey=True) as (figure, (by_size, by_CE)):
+        for axes, x in ((by_size, "S"), (by_CE, "CE")):
             for family, part in wiki.sort_values(x).groupby("family"):
                 ink = plots.ink_of(str(family))
                 line = fit_power_law(part[x], part["loss"]).predict(part[x]).loss
                 axes.plot(part[x], part["loss"], ink.marker, color=ink.colour)
                 axes.plot(part[x], line, color=ink.colour, linewidth=1.2)
             axes.set(xscale="log", yscale="log")
-        headed(panels[0], "By size", r"$-\log\,\mathrm{RBP}_1$, Wikipedia")
-        headed(panels[1], "By cross-entropy", "nearly one line")
-        panels[0].set_xlabel(plots.SIZE)
-        panels[1].set_xlabel("CE, nats a token")
-        plots.log_ticks(panels[0])
-        plots.ticks(panels[1].xaxis, [2, 2.5, 3, 3.5, 4])
-        for family, at in (("GPT2", (4e8, 0.86)), ("Pythia", (2e6, 0.7))):
-            panels[0].text(*at, plots.name_of(family), color=plots.ink_of(family).colour)
+        headed(by_size, "By size", r"$-\log\,\mathrm{RBP}_1$, Wikipedia")
+        headed(by_CE, "By cross-entropy", "nearly one line")
+        by_size.set_xlabel(plots.SIZE)
+        by_CE.set_xlabel("CE, nats a token")
+        plots.log_ticks(by_size)
+        plots.ticks(by_CE.xaxis, [2, 2.5, 3, 3.5, 4])
+        by_size.text(4e8, 0.86, "GPT-2", color=plots.ink_of("GPT2").colour)
+        by_size.text(2e6, 0.7, "Pythia", color=plots.ink_of("Pythia").colour)
     points = pd.concat([wiki, own]).sort_values(["family", "S"])
     plots.save(figure, points, figures_dir, "figure_2_from_ce")
-
-
-def figure_2(R: Array, p: Array, figures_dir: str) -> None:
-    """Figure 2 of the paper: ranks R and probabilities p of three tokens; the bars are a sketch."""
-    heights, places = [15, 13, 12, 10, 9, 8, 6], range(1, 8)
-    rows = []
-    with plots.panels(3.8, nrows=3, sharex=True) as (figure, panels):
-        for token, (axes, rank, shown) in enumerate(zip(panels, R, p, strict=True), start=1):
-            axes.bar(places, heights, color=[INK if at == rank else CONTEXT for at in places])
-            axes.axvline(2.5, color=INK, linestyle="--", linewidth=1)
-            axes.text(7.6, 15, f"$p(t)$ = {shown}\n$R$ = {rank}", va="top", ha="right")
-            axes.set(yticks=[], xticks=places)
-            for at, height in zip(places, heights, strict=True):
-                rows.append((token, at, height, at == rank, shown if at == rank else np.nan))
-        panels[-1].set_xlabel("place")
-        line = "black: the true token; dashed: $k$ = 2"
-        headed(panels[0], "One of three is in the top two", line)
-    points = pd.DataFrame(rows, columns=["token", "place", "height", "correct", "p"])
-    plots.save(figure, points, figures_dir, "figure_2")

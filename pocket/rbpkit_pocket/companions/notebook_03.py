@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,10 @@ def puzzle(pythia: Curve, figures_dir: str) -> None:
     with plots.panel(title, f"Pythia on Wikipedia; {LOSS}", 3.3) as axes:
         _axes(axes, 0.13)
         axes.plot(pythia.S[:2], pythia.loss[:2], PYTHIA.marker, color=PYTHIA.colour, ms=8)
-        look: dict[str, Any] = {"textcoords": "offset points", "color": PYTHIA.colour}
-        for name, S, loss in zip(("14M", "31M"), pythia.S, pythia.loss, strict=False):
-            axes.annotate(name, (S, loss), (8, 6), **look)
+        axes.text(1.5e6, 1.15, "14M", color=PYTHIA.colour)
+        axes.text(6e6, 1.03, "31M", color=PYTHIA.colour)
         axes.axvline(pythia.S[-1], color=CONTEXT, linewidth=14, zorder=0)
-        axes.annotate("12B", (pythia.S[-1], 1.2), (10, 0), **look)
+        axes.text(2e10, 1.2, "12B", color=PYTHIA.colour)
         for letter, loss in (("A", 0.84), ("B", 0.547), ("C", 0.19)):
             axes.text(pythia.S[-1], loss, letter, size=14, ha="center", va="center", weight="bold")
     plots.save(axes, plots.curve_points("published", [pythia])[:2], figures_dir, "figure_3_puzzle")
@@ -95,18 +94,14 @@ def exponents(lines: pd.DataFrame, figures_dir: str) -> None:
             axes.plot([-row.high, -row.low], [height, height], color=ink.colour, alpha=0.6)
             axes.plot(row.alpha, height, ink.marker, color=ink.colour)
             if row.corpus == corpora[0]:
-                look: dict[str, Any] = {"color": ink.colour, "va": "center", "size": 10}
-                axes.text(0.11, height, plots.name_of(row.family), **look)
+                name = plots.name_of(row.family)
+                axes.text(0.11, height, name, color=ink.colour, va="center")
         axes.set(ylim=(3.5, -0.5), xlim=(-0.012, 0.26), xlabel=r"$\alpha_1$")
         axes.set_yticks(range(4), corpora)
     plots.save(axes, lines, figures_dir, "figure_3_exponents")
 
 
-def residuals(
-    published: Mapping[tuple[str, str], Curve],
-    off_others: Callable[[Curve], Array],
-    figures_dir: str,
-) -> None:
+def residuals(published: Curves, off_others: Callable[[Curve], Array], figures_dir: str) -> None:
     """How far the Pythias are above the line through all but the largest, on each text."""
     parts, ends = [], []
     line = "loss above the line of the nine smaller (%); hollow: not fitted"
@@ -115,10 +110,8 @@ def residuals(
         for corpus in paper.PLOTTED_CORPORA:
             curve = published[corpus, "Pythia"]
             off = off_others(curve)
-            axes.plot(curve.S, off, color=PYTHIA.colour, linewidth=0.8)
-            axes.plot(curve.S[:-1], off[:-1], PYTHIA.marker, color=PYTHIA.colour, ms=5)
-            hollow: dict[str, Any] = {"color": PYTHIA.colour, "mfc": "white", "ms": 7}
-            axes.plot(curve.S[-1], off[-1], PYTHIA.marker, **hollow)
+            axes.plot(curve.S, off, PYTHIA.marker + "-", color=PYTHIA.colour, linewidth=0.8, ms=5)
+            axes.plot(curve.S[-1], off[-1], PYTHIA.marker, color=PYTHIA.colour, mfc="white", ms=7)
             ends.append((curve.S[-1], off[-1], corpus, INK))
             parts.append(plots.curve_points("published", [curve]).assign(off=off))
         axes.set(xscale="log", xlim=(6e5, 6e11), xlabel=plots.SIZE)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from rbpkit import paper, plots
+from rbpkit import plots
 from rbpkit.fit import Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves
@@ -44,26 +46,35 @@ check = checker(ANSWERS, MISTAKES)
 LINE = ["source", "corpus", "family", "k"]
 COLUMNS = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss", "k"]
 LOSS = r"$-\log\,\mathrm{RBP}_k$, nats"
-DECADES = [1e6, 1e8, 1e10]
-TWO: dict[str, Any] = {"ncols": 2, "sharex": True, "sharey": True}  # panels with one range
+
+
+@contextmanager
+def _side_by_side(
+    A: pd.DataFrame, B: pd.DataFrame, y: str, titles: Sequence[str]
+) -> Iterator[tuple[Figure, Any]]:
+    """A figure with the points of two lines against S, and its two panels."""
+    with plots.panels(3.2, plots.WIDTH, ncols=2, sharex=True, sharey=True) as (figure, panels):
+        for axes, points, title in zip(panels, (A, B), titles, strict=True):
+            ink = plots.ink_of(points["family"].iloc[0])
+            axes.plot(points["S"], points[y], ink.marker, color=ink.colour, ms=6, zorder=3)
+            axes.set(xscale="log", xlabel=plots.SIZE, title=title)
+        panels[0].set_xticks([1e6, 1e8, 1e10], minor=False)
+        panels[0].minorticks_off()
+        yield figure, panels
 
 
 def two_lines(line_A: Curve, line_B: Curve, figures_dir: str) -> None:
     """Two of the 48 lines of Figure 4, side by side."""
     titles = ("A: GPT-2, HumanEval, $k$ = 100", "B: Pythia, AusLegal, $k$ = 10")
-    with plots.panels(3.2, plots.WIDTH, **TWO) as (figure, panels):
-        for axes, title, line in zip(panels, titles, (line_A, line_B), strict=True):
-            law, ink = fit_power_law(line.S, line.loss), plots.ink_of(line.family)
+    A, B = (plots.curve_points("published", [line]) for line in (line_A, line_B))
+    with _side_by_side(A, B, "loss", titles) as (figure, panels):
+        for axes, line in zip(panels, (line_A, line_B), strict=True):
+            law = fit_power_law(line.S, line.loss)
             axes.plot(line.S, law.predict(line.S).loss, color=INK, linewidth=1.2)
-            axes.plot(line.S, line.loss, ink.marker, color=ink.colour, markersize=6)
-            axes.set(xscale="log", yscale="log", xlabel=plots.SIZE, title=title)
             axes.text(0.95, 0.9, f"$R^2$ = {law.r2:.3f}", transform=axes.transAxes, ha="right")
-        panels[0].set_ylabel(LOSS)
+        panels[0].set(yscale="log", ylabel=LOSS)
         plots.log_ticks(panels[0])
-        panels[0].set_xticks(DECADES, minor=False)
-        panels[0].minorticks_off()
-    points = pd.concat(plots.curve_points("published", [line]) for line in (line_A, line_B))
-    plots.save(figure, points, figures_dir, "figure_4_two_lines")
+    plots.save(figure, pd.concat([A, B]), figures_dir, "figure_4_two_lines")
 
 
 def figure_4(wiki: Mapping[int, Curve], figures_dir: str) -> None:
@@ -112,20 +123,14 @@ def ruler(figures_dir: str) -> None:
 def in_errors(points_A: pd.DataFrame, points_B: pd.DataFrame, figures_dir: str) -> None:
     """The points of A and B above their lines, in sampling errors."""
     titles = ("A: $R^2$ = 0.947, near its line", "B: $R^2$ = 0.994, far from it")
-    with plots.panels(3.2, plots.WIDTH, **TWO) as (figure, panels):
-        for axes, title, line in zip(panels, titles, (points_A, points_B), strict=True):
-            ink = plots.ink_of(line["family"].iloc[0])
+    with _side_by_side(points_A, points_B, "in_errors", titles) as (figure, panels):
+        for axes in panels:
             axes.axhspan(-1, 1, color=CONTEXT)
             axes.axhline(0, color=INK, linewidth=1.2)
-            axes.plot(line["S"], line["in_errors"], ink.marker, color=ink.colour, markersize=6)
-            axes.set(xscale="log", xlabel=plots.SIZE, title=title)
         panels[0].set_ylabel("sampling errors above the line")
-        panels[0].set_xticks(DECADES, minor=False)
-        panels[0].minorticks_off()
         panels[0].text(1e6, 3, "grey: one sampling error", color=OTHER)
     columns = [*LINE, "model", "S", "distance", "chance", "in_errors"]
-    saved = pd.concat([points_A, points_B])[columns]
-    plots.save(figure, saved, figures_dir, "figure_4_in_errors")
+    plots.save(figure, pd.concat([points_A, points_B])[columns], figures_dir, "figure_4_in_errors")
 
 
 def scatter(lines: pd.DataFrame, A: int, B: int, figures_dir: str) -> None:
@@ -153,19 +158,13 @@ def scatter(lines: pd.DataFrame, A: int, B: int, figures_dir: str) -> None:
     plots.save(axes, saved, figures_dir, "figure_4_scatter")
 
 
-def all_exponents(lines: pd.DataFrame, points: pd.DataFrame, figures_dir: str) -> None:
-    """The exponents of all 48 lines against k, by text; saves the points of Figure 4."""
-    with plots.panels(3, plots.WIDTH, ncols=4, sharey=True) as (figure, panels):
-        for axes, corpus in zip(panels, paper.PLOTTED_CORPORA, strict=True):
-            for family, line in lines[lines["corpus"] == corpus].groupby("family", sort=False):
-                ink = plots.ink_of(str(family))
-                axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
-            axes.set(xscale="log", xlabel="$k$", title=corpus)
-            plots.ticks(axes.xaxis, [10, 50, 100])
-        panels[0].set_ylabel(r"$\alpha_k$")
-        handles = plots.family_marks(paper.FAMILIES)
-        figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_all")
+def all_lines(points: pd.DataFrame, figures_dir: str, name: str) -> None:
+    """All points with their lines, a panel for each text and k."""
+    points = points.sort_values("corpus", kind="stable")
+    panel = points["corpus"].map(plots.short) + ", $k$ = " + points["k"].astype(str)
+    look: dict[str, Any] = {"columns": 3, "size": (2.0, 1.9), "xlabel": "$S$", "ylabel": LOSS}
+    figure = plots.law_grid(points.assign(panel=panel), panel="panel", **look)
+    plots.save(figure, points[COLUMNS], figures_dir, name)
 
 
 def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.DataFrame:
@@ -186,10 +185,7 @@ def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.Dat
     if not drawn or drawn[0].empty:
         print("Nothing was measured at a k above 1.")
         return pd.DataFrame(columns=[*COLUMNS, "tokens"])
-    points = pd.concat(drawn, ignore_index=True)
-    panel = "$k$ = " + points["k"].astype(str) + ": " + points["corpus"].map(plots.short)
-    figure = plots.law_grid(points.assign(panel=panel), panel="panel", size=(3.0, 2.1))
-    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_measured")
+    all_lines(pd.concat(drawn, ignore_index=True), figures_dir, "figure_4_measured")
     names = [(one.manifest.corpus, one.manifest.model, one.tokens) for one in study.summaries]
     tokens = pd.DataFrame(names, columns=["corpus", "model", "tokens"])
     return pd.concat(with_line, ignore_index=True).merge(tokens, on=["corpus", "model"])

@@ -17,8 +17,6 @@ from rbpkit_pocket.companions.choices import read_study as read_study
 from rbpkit_pocket.companions.claims_05 import KINDS
 from rbpkit_pocket.companions.claims_05 import claims as claims
 from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
-from rbpkit_pocket.companions.misses_05 import poor_lines as poor_lines
-from rbpkit_pocket.companions.misses_05 import rule as rule
 
 MISTAKES: dict[int, list[Mistake]] = {
     1: [(lambda a: -a, "Mind the sign: does the larger model miss more?")],
@@ -32,8 +30,7 @@ MISTAKES: dict[int, list[Mistake]] = {
 ANSWERS = {1: sealed("cafcfaf8", digits=1), 3: sealed("dbb1ded6", digits=0)}
 check = checker(ANSWERS, MISTAKES)
 
-COLUMNS = ["corpus", "family", "model", "k", "S", "rbp", "loss", "low", "high", "tokens", "missed"]
-PUZZLE_COLUMNS = ["corpus", "family", "model", "k", "S", "tokens"]
+ABOUT = ["corpus", "family", "model", "k", "S", "tokens"]
 
 
 def queue(figures_dir: str) -> None:
@@ -71,15 +68,14 @@ def figure_5(wiki: pd.DataFrame, figures_dir: str) -> None:
             axes.errorbar(line["S"], line["loss"], bars, linewidth=width, elinewidth=1, **look)
             ends.append((line["S"].iloc[-1], line["loss"].iloc[-1], name, ink.colour))
             if family == "GPT2":
-                first, *others = zip(line["S"], line["high"], line["missed"], strict=True)
-                at: dict[str, Any] = {"textcoords": "offset points", "color": ink.colour}
-                axes.annotate(f"{first[2]} missed", first[:2], (-6, 4), ha="right", **at)
-                for S, high, missed in others:
-                    axes.annotate(f"{missed}", (S, high), (-6, 2), ha="right", **at)
+                for row in line.itertuples():
+                    words = f"{row.missed} missed" if row.Index == line.index[0] else row.missed
+                    look = {"textcoords": "offset points", "color": ink.colour, "ha": "right"}
+                    axes.annotate(str(words), (row.S, row.high), (-6, 2), **look)
         axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
-    plots.save(axes, wiki[COLUMNS], figures_dir, "figure_5")
+    plots.save(axes, wiki, figures_dir, "figure_5")
 
 
 def chance(lines: pd.DataFrame, figures_dir: str, name: str) -> None:
@@ -125,14 +121,13 @@ def line_up(
             ink = plots.ink_of(family)
             panels[row, 0].set_ylabel(plots.name_of(family))
             all_five = np.insert(drawn, place, line["missed"], axis=0)
-            for axes, missed in zip(panels[row], all_five, strict=True):
+            for column, missed in enumerate(all_five):
+                axes = panels[row, column]
                 share = missed / line["tokens"]
                 axes.plot(line["S"], share, ink.marker + "-", color=ink.colour, ms=4, lw=1)
-                real = bool((missed == line["missed"]).all())
-                saved.append(line[PUZZLE_COLUMNS].assign(missed=missed, real=real))
-        for axes, letter in zip(panels.flat, "ABCDEFGHIJ", strict=True):
-            axes.set(xscale="log", yscale="log", title=letter)
-            axes.tick_params(which="both", labelbottom=False, labelleft=False, length=0)
+                axes.set(xscale="log", yscale="log", title="ABCDEFGHIJ"[5 * row + column])
+                axes.tick_params(which="both", labelbottom=False, labelleft=False, length=0)
+                saved.append(line[ABOUT].assign(missed=missed, real=column == place))
         title = "In each row one line is real: which?"
         figure.suptitle(title, x=0.01, ha="left", fontsize=13, weight="bold")
         figure.supylabel("share missed", fontsize=10)
@@ -146,12 +141,10 @@ def missed(study: Study) -> pd.DataFrame:
     Says which families have no line, which takes three sizes and different counts.
     """
     columns = ["k", "corpus", "family", "S", "tokens", "missed", "loss"]
-    parts: dict[tuple[int, str, str], pd.DataFrame] = {}
+    lines = []
     for k, corpus, family in product((20_000, 30_000), study.corpora, study.families):
         models = models_of(study.summaries, corpus, family)
-        if not models:
-            continue
-        V = min(one.manifest.V for one in models)
+        V = min((one.manifest.V for one in models), default=0)
         k_prime = max(1, int(k * V / paper.PAPER_V + 1 / 2))
         rows = []
         for one in models:
@@ -161,7 +154,7 @@ def missed(study: Study) -> pd.DataFrame:
                 rows.append((k_prime, corpus, family, one.manifest.S, one.tokens, M, loss))
         line = pd.DataFrame(rows, columns=columns)
         if line["S"].nunique() > 2 and line["missed"].nunique() > 1:
-            parts[k_prime, corpus, family] = line
-        else:
+            lines.append(line)
+        elif models:
             print(f"No line for {family} on {corpus} at k = {k_prime:,}: it takes three sizes.")
-    return pd.concat(parts.values()) if parts else pd.DataFrame(columns=columns)
+    return pd.concat(lines) if lines else pd.DataFrame(columns=columns)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 
 from rbpkit import paper, plots
@@ -33,46 +34,42 @@ ANSWERS = {
 }
 check = checker(ANSWERS, MISTAKES)
 
-COLUMNS = ["source", "corpus", "family", "quantity", "k", "value"]
 LAST_OF_V = 0.2  # the curves end at this share of the vocabulary, as in the paper
 
 
-def _points(figure_6: pd.DataFrame) -> pd.DataFrame:
-    """The points of Figure 6 in the columns that a figure is saved with."""
-    named = figure_6.rename(columns={"dataset": "corpus"})
-    return named.assign(source="published", family="Pythia")[COLUMNS]
-
-
-def _curves(axes: Axes, points: pd.DataFrame, dark: str) -> list[tuple[float, float, str, str]]:
-    """A curve of alpha against k for each corpus, x where R2 is low; returns the labels."""
+def _by_k(axes: Axes, curves: pd.DataFrame, y: str) -> list[tuple[float, float, str, str]]:
+    """A curve against k for each text, that of Wikipedia dark; returns its label for the end."""
     ends = []
-    for corpus, part in points.groupby("corpus", sort=False):
-        curve = part[part["quantity"] == "slope"].sort_values("k")
-        R2 = part[part["quantity"] == "R2"].set_index("k")["value"].reindex(curve["k"])
-        ink, width = (INK, 2.2) if corpus == dark else (OTHER, 1)
-        axes.plot(curve["k"], -curve["value"], color=ink, linewidth=width)
-        low = R2.to_numpy() < 0.9
-        axes.plot(curve["k"][low], -curve["value"][low], "x", color=ink, markersize=8)
-        ends.append((curve["k"].iloc[-1], -curve["value"].iloc[-1], plots.short(corpus), ink))
+    for corpus, curve in curves.groupby("dataset", sort=False):
+        ink, width = (INK, 2.2) if corpus == "Wiki" else (OTHER, 1)
+        axes.plot(curve["k"], curve[y], color=ink, linewidth=width)
+        ends.append((curve["k"].iloc[-1], curve[y].iloc[-1], str(corpus), ink))
     axes.set(xscale="log", xlabel="$k$")
+    plots.ticks(axes.xaxis, [1, 10, 100, 1_000, 10_000], "{:,}")
     return ends
+
+
+def _wide(figure_6: pd.DataFrame) -> pd.DataFrame:
+    """alpha and R2 of each text and k."""
+    at_k = figure_6.dropna(subset="k").astype({"k": int})
+    wide = at_k.pivot(index=["dataset", "k"], columns="quantity", values="value")
+    return wide.assign(alpha=-wide["slope"]).reset_index()
 
 
 def exponents(figure_6: pd.DataFrame, figures_dir: str) -> None:
     """Figure 6b: the exponent of ten Pythias against k, on four texts."""
-    points = _points(figure_6)
-    is_of_CE = (points["quantity"] == "ce_slope") & (points["corpus"] == "Wiki")
-    of_CE = -points[is_of_CE]["value"].iloc[0]
+    of_CE = -figure_6.query("quantity == 'ce_slope' and dataset == 'Wiki'")["value"].iloc[0]
+    curves = _wide(figure_6).query("k <= 10_000")
+    not_straight = curves[curves["R2"] < 0.9]
     line = r"exponent of ten Pythias; $\times$: $R^2$ of the line below 0.9"
     with plots.panel("The exponent grows with $k$", line, 4.0) as axes:
-        ends = _curves(axes, points[~(points["k"] > 10_000).fillna(False)], "Wiki")
+        ends = _by_k(axes, curves, "alpha")
+        axes.plot(not_straight["k"], not_straight["alpha"], "x", color=OTHER, markersize=8)
         axes.axhline(of_CE, color=INK, linestyle="--", linewidth=1)
         axes.text(700, of_CE - 0.005, "cross-entropy on Wiki", va="top")
-        axes.set_ylabel(r"$\alpha_k$")
-        axes.set_xticks([1, 10, 100, 1_000, 10_000], ["1", "10", "100", "1,000", "10,000"])
-        axes.set_ylim(0, 0.38)
+        axes.set(ylim=(0, 0.38), ylabel=r"$\alpha_k$")
         plots.label_ends(axes, ends)
-    plots.save(axes, points, figures_dir, "figure_6")
+    plots.save(axes, figure_6, figures_dir, "figure_6")
 
 
 def hillside(
@@ -114,20 +111,15 @@ def hillside(
 
 def straightness(figure_6: pd.DataFrame, figures_dir: str) -> None:
     """Figure 6a: the R2 of Pythia's lines against k."""
-    points = _points(figure_6)
-    points = points[points["quantity"] == "R2"]
     title = "Straight up to $k$ of some thousands"
+    curves = _wide(figure_6)
     with plots.panel(title, "$R^2$ of the lines of ten Pythias", 3.4) as axes:
         axes.axhline(0.9, color=CONTEXT, linewidth=3)
-        ends = []
-        for corpus, curve in points.groupby("corpus", sort=False):
-            ink = INK if corpus == "Wiki" else OTHER
-            axes.plot(curve["k"], curve["value"], color=ink)
-            ends.append((curve["k"].iloc[-1], curve["value"].iloc[-1], corpus, ink))
-        axes.set(xscale="log", xlabel="$k$", ylabel="$R^2$")
+        ends = _by_k(axes, curves, "R2")
         axes.text(1, 0.89, "0.9", va="top")
+        axes.set_ylabel("$R^2$")
         plots.label_ends(axes, ends)
-    plots.save(axes, points, figures_dir, "figure_6a")
+    plots.save(axes, curves, figures_dir, "figure_6a")
 
 
 def fits_by_k(study: Study) -> pd.DataFrame:
@@ -149,35 +141,21 @@ def fits_by_k(study: Study) -> pd.DataFrame:
     return fits[~(share > 0.6)].assign(of_V=share)
 
 
-def measured_exponents(fits: pd.DataFrame, study: Study, figures_dir: str) -> None:
+def measured_exponents(fits: pd.DataFrame, figures_dir: str) -> None:
     """The exponents of what was measured against k, a panel for each family."""
-    at_k = fits.dropna(subset="k")
-    families = [family for family in study.families if family in set(at_k["family"])]
-    if not families:
+    curves = fits[fits["of_V"] <= LAST_OF_V].astype({"k": float})
+    if curves.empty:
         print("No family was measured at three sizes: there is no exponent to draw.")
         return
-    kind = np.where(fits["k"].isna(), "ce_slope", "slope")
-    exponents = fits.assign(quantity=kind, value=fits["slope"])
-    R2 = at_k.assign(quantity="R2", value=at_k["R2"])
-    points = pd.concat([R2, exponents]).assign(source="measured")
-    within = points[~(points["of_V"] > LAST_OF_V)]
-    rows = -(-len(families) // 2)
-    with plots.panels(
-        2.7 * rows,
-        plots.WIDTH,
-        nrows=rows,
-        ncols=min(2, len(families)),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-    ) as (figure, grid):
-        ends = []
-        for axes, family in zip(grid.flat, families, strict=False):
-            ends.append(_curves(axes, within[within["family"] == family], ""))
-            axes.set(ylabel=r"$\alpha_k$", title=plots.name_of(family))
-        for axes in grid.flat[len(families) :]:
-            axes.remove()
-        grid[0, 0].set_ylim(bottom=0)
-        for axes, of_axes in zip(grid.flat, ends, strict=False):
-            plots.label_ends(axes, of_axes)
-    plots.save(figure, points[COLUMNS], figures_dir, "figure_6_measured")
+    curves["alpha"] = -curves["slope"]
+    columns = min(2, curves["family"].nunique())
+    look: dict[str, Any] = {"col": "name", "col_wrap": columns, "kind": "line", "color": INK}
+    curves["name"] = curves["family"].map(plots.name_of)
+    text = curves["corpus"].map(plots.short).rename("text")
+    with plots.style():
+        grid = sns.relplot(curves, x="k", y="alpha", style=text, height=2.7, **look)
+        grid.set(xscale="log", ylim=(0, None))
+        grid.set_titles("{col_name}")
+        grid.set_axis_labels("$k$", r"$\alpha_k$")
+    saved = curves[["corpus", "family", "k", "alpha", "R2"]]
+    plots.save(grid.figure, saved, figures_dir, "figure_6_measured")
