@@ -15,40 +15,36 @@ from rbpkit.fit import curves_of_all, fit_curves
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
-from rbpkit_pocket import paths, recipes
+from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals, size_and_tokens, totals_of
 from rbpkit_pocket.companions import choices
 from rbpkit_pocket.companions.choices import Study
-from rbpkit_pocket.companions.exercises import Mistake, checker, sealed
-from rbpkit_pocket.families import POCKET_FAMILIES
+from rbpkit_pocket.companions.exercises import checker, sealed
 
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [(lambda a: np.log(0.73 / a) / np.log(0.73), "This is the ratio of the shares.")],
-}
-check = checker({1: sealed("8771a6c0", digits=1), 2: sealed("04125177", digits=1)}, MISTAKES)
+check = checker(
+    {1: sealed("8771a6c0", digits=1), 2: sealed("04125177", digits=1)},
+    {1: [(lambda a: np.log(0.73 / a) / np.log(0.73), "This is the ratio of the shares.")]},
+)
 
 
 def idea() -> None:
     """A sketch: three random starts, one text, three models."""
     title = "Do three starts end alike?"
     with plots.panel(title, "a sketch; the grey squares are random weights", 2.5) as axes:
-        axes.axis("off")
         for seed in range(3):
-            bottom = 1.65 - 0.75 * seed
-            middle = bottom + 0.27
+            middle = 1.9 - 0.75 * seed
             weights = np.random.default_rng(seed).normal(size=(6, 6))
-            place = (0.75, 1.3, bottom, bottom + 0.55)
+            place = (0.75, 1.3, middle - 0.27, middle + 0.28)
             axes.imshow(weights, cmap="Greys", extent=place, vmin=-2.5, vmax=2.5)
             axes.text(0.65, middle, f"seed {seed}", ha="right", va="center")
             arrow = {"arrowstyle": "->", "color": INK}
-            axes.annotate("", (4.55, middle), (1.4, middle), arrowprops=arrow)
-            box = {"facecolor": "white", "edgecolor": INK, "boxstyle": "square,pad=0.5"}
-            axes.text(4.85, middle, "?", ha="center", va="center", fontsize=13, bbox=box)
+            axes.annotate("", (4.8, middle), (1.4, middle), arrowprops=arrow)
+            axes.text(4.9, middle, "model ?", va="center")
         box = {"facecolor": CONTEXT, "edgecolor": "none", "boxstyle": "round,pad=0.7"}
         text = "the same text\nin the same order"
         axes.text(2.95, 1.17, text, ha="center", va="center", bbox=box)
-        axes.text(5.3, 1.17, "three\nmodels", va="center")
         axes.set(xlim=(0, 6), ylim=(0, 2.3), aspect="auto")
+        axes.axis("off")
     plots.show(axes)
 
 
@@ -116,6 +112,7 @@ def pairs(percent: pd.DataFrame, shown: pd.DataFrame, best: int, figures_dir: st
 
 def seeds(several: pd.DataFrame, figures_dir: str) -> None:
     """-log RBP_1 against S on both kinds of tokens; seeds of one model are joined by a bar."""
+    several = several[several.family.isin(["Pythia", "Qwen"]) & (several.tokens != "all tokens")]
     several = several.sort_values(["tokens", "family", "S"])
     with plots.panels(3.9, ncols=2, sharex=True, sharey=True) as (figure, row):
         for axes, kind in zip(row, ["pair tokens", "other tokens"], strict=True):
@@ -128,7 +125,7 @@ def seeds(several: pd.DataFrame, figures_dir: str) -> None:
         figure.supxlabel(plots.SIZE, fontsize=11)
         title = "Seeds part on pair tokens, not on the others"
         plots.headed_row(figure, title, "filled: seed 0; hollow: two other seeds")
-    plots.save(figure, several.drop(columns=["T", "log_loss"]), figures_dir, "13_seeds")
+    plots.save(figure, several.drop(columns="T"), figures_dir, "13_seeds")
 
 
 def _family(axes: Axes, family: str, part: pd.DataFrame) -> tuple[float, float, str, str]:
@@ -143,26 +140,6 @@ def _family(axes: Axes, family: str, part: pd.DataFrame) -> tuple[float, float, 
     return first.S.iloc[-1], first.loss.iloc[-1], family, ink.colour
 
 
-def all_tokens(ks: list[int]) -> pd.DataFrame:
-    """Both kinds of tokens together, model by model: the table of `size_and_tokens`."""
-    both = zip(load_totals(paths.PAIR_TOKENS), load_totals(paths.OTHER_TOKENS), strict=True)
-    table = size_and_tokens([pair.plus(other) for pair, other in both], ks)
-    return table[(table["T"] == 12e6) & table.family.isin(["Pythia", "Qwen"])]
-
-
-def overview() -> pd.DataFrame:
-    """Sizes and rate of each family of pocket models."""
-    pocket = load_summaries(paths.SUMMARIES) + load_summaries(paths.MAMBA_SUMMARIES)
-    S_of = {summary.manifest.model: summary.manifest.S for summary in pocket}
-    rows = {}
-    for family in POCKET_FAMILIES:
-        runs = recipes.runs_of(family)
-        S = [S_of[run.name] for run in runs]
-        rows[family] = (len(S), min(S), max(S), runs[0].recipe.rate)
-    columns = ["sizes", "smallest S", "largest S", "c"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-
-
 def read_study(records_dir: str, families: Sequence[str], corpora: Sequence[str]) -> Study:
     """The reader's models; without a folder the pocket models, with a fifth family, Mamba."""
     study = choices.read_study(records_dir, families, corpora)
@@ -172,11 +149,14 @@ def read_study(records_dir: str, families: Sequence[str], corpora: Sequence[str]
     return replace(study, summaries=summaries, families=[*study.families, "Mamba"])
 
 
-def lines(study: Study, ks: Sequence[int]) -> pd.DataFrame:
-    """The line of each family on each text at each k; says which have none."""
-    fits = fit_curves(curves_of_all(study.shown(), ks))
+def lines(study: Study, ks: Sequence[int]) -> None:
+    """Prints R2 of the families' lines, over texts and two k, and which have no line."""
+    fits = fit_curves(curves_of_all(study.shown(), sorted({ks[0], ks[-1]})))
     print("\n".join(fits.refused) or "Every family has its lines.")
-    return fits.table[fits.table.quantity != "CE"]
+    of_ranks = fits.table[fits.table.quantity != "CE"]
+    if len(of_ranks):
+        R2 = of_ranks.groupby("family", sort=False).R2
+        print(R2.agg(["min", "median", "max"]).round(3).to_string())
 
 
 def smallest_pythia(summaries: list[Summary]) -> pd.DataFrame:
