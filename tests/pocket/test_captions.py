@@ -246,7 +246,7 @@ def test_what_does_not_fit_together_is_refused(llava, llama_folder):
         (model, ["a b c"], {}, "name their column"),
         (model, ROWS, {**image, "stride": 9}, "stride=9"),
         (model, FLOATS, image, "its picture cannot be read"),
-        (model, EMPTY, image, "no pixels"),
+        (model, EMPTY, image, "its picture cannot be read"),
         (model, ["a"], image, "must be rows by column"),
         (model, "pocket:prose", image, "leave image out"),
         (plain, ROWS, image, "reads no pictures"),
