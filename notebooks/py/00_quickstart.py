@@ -198,7 +198,7 @@ draw.check(3, answer_3)
 # %% [markdown]
 # ## What this cannot show
 #
-# - The points bend: both ends lie above their line. Chance in the choice of text does not explain this: with other functions a point would move by about a tenth of its distance from the line. So the law is a rough description here.
+# - The points bend: both ends lie above their line. So the law is a rough description here.
 # - These models span two decades (factors of ten) of $S$; the paper's own Pythia models span four.
 # - The models are tiny and saw little text. They say nothing about the paper's exponents.
 #

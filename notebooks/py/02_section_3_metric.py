@@ -221,7 +221,8 @@ wiki = draw.published()
 study = draw.read_study(records_dir, families, corpus_names)
 own = draw.measured(study)
 rows = []
-for about, part in pd.concat([wiki, own]).dropna().groupby(["corpus", "family"]):
+every_point = pd.concat([wiki, own]).dropna()
+for about, part in every_point.groupby(["corpus", "family"]):
     if len(part) < 3:
         print("too few models for a line:", about)
         continue

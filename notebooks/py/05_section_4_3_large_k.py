@@ -199,7 +199,8 @@ lines.kind.value_counts()
 
 # %%
 best = lines.sort_values("R2", ascending=False)
-best[["corpus", "family", "k", "R2", "z"]].head(2).round({"R2": 3, "z": 1})
+columns = ["corpus", "family", "k", "R2", "z"]
+best[columns].head(2).round({"R2": 3, "z": 1})
 
 # %% [markdown]
 # The two $k$ of one family and text are not independent: a token missed at $k$ = 30,000 is also missed at 20,000.

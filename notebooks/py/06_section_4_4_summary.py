@@ -154,7 +154,8 @@ draw.straightness(figure_6, figures_dir)
 # %%
 fits = draw.fits_by_k(study)  # a line for each k of Figure 6
 bent = fits.query("k < 1000 and R2 <= 0.9")
-print("R2 of 0.9 or less:", bent.groupby(["family", "corpus"])["k"].count().to_dict())
+counts = bent.groupby(["family", "corpus"])["k"].count()
+print("R2 of 0.9 or less:", counts.to_dict())
 draw.measured_exponents(fits, figures_dir)
 
 # %% [markdown]

@@ -189,7 +189,8 @@ print("decades at k = 100, for N = 1 and 10:", at_k_100.round(1).tolist())
 change = width.div(width[1], axis=0) - 1  # compared with one token
 print(f"The largest decrease: {change.min().min():.0%}. For N = 10 and 100, by k:")
 # A gap is a series that was left out
-change[[10, 100]].map("{:+.0%}".format).where(change.notna(), "")
+percent = change[[10, 100]].map("{:+.0%}".format)
+percent.where(change.notna(), "")
 
 # %% [markdown]
 # **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$ ten tokens change its width by $-3$% to $+12$%, and a hundred tokens widen it. At any $k$ a longer task shortens it by at most 17%.

@@ -204,7 +204,8 @@ draw.measured_table(pocket, figures_dir)
 
 # %%
 slopes = pocket["slope"].unstack("k").reindex(columns=["CE", "1", "10"])
-growth = slopes[["CE", "10"]].div(slopes["1"], axis=0).unstack("family")  # over alpha_1
+growth = slopes[["CE", "10"]].div(slopes["1"], axis=0)  # over alpha_1
+growth = growth.unstack("family")
 print(growth.round(2).to_string() if len(pocket) else "no line, so no factor")
 
 # %% [markdown]

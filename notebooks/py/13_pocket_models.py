@@ -235,8 +235,10 @@ draw.lines(study, ks)
 # </details>
 
 # %%
-four = pairs[pairs.model.isin(pairs[pairs.seed > 0].model)]
-four.pivot(index=["family", "S", "seed"], columns="corpus", values="percent").round()
+repeated = pairs[pairs.seed > 0].model
+four = pairs[pairs.model.isin(repeated)]
+by_seed = four.pivot(index=["family", "S", "seed"], columns="corpus", values="percent")
+by_seed.round()
 
 # %% [markdown]
 # <details><summary>What does your own seed give?</summary>

@@ -249,7 +249,8 @@ pd.Series(change).unstack().round(1)
 
 # %%
 missed = held_out_errors(models.query("kind == 'other' and family == 'Pythia'"), ["sum", "kaplan"])
-missed.groupby(["held out", "form"]).agg(["median", "max"]).unstack("held out").round(1)
+missed = missed.groupby(["held out", "form"]).agg(["median", "max"])
+missed.unstack("held out").round(1)
 
 # %% [markdown]
 # <details><summary>And Mamba?</summary>

@@ -83,7 +83,8 @@ at_rank_1 = lines.loc["RBP_1"]
 table = at_rank_1.alpha.unstack("millions")
 table["last / first"] = table[12] / table[1.5]
 print(table.round(3).to_string())
-print("smallest R2:", at_rank_1.R2.groupby("millions").min().round(2).to_dict())
+smallest_R2 = at_rank_1.R2.groupby("millions").min()
+print("smallest R2:", smallest_R2.round(2).to_dict())
 
 # %% [markdown]
 # *R2 is 1 if all six models are on their line.*
@@ -203,7 +204,8 @@ draw.check(2, answer_2)
 
 # %%
 missed = held_out_errors(models, ["product", "sum", "sum+floor", "kaplan"])
-missed.groupby(["held out", "form"]).agg(["median", "max"]).unstack("held out").round(1)
+missed = missed.groupby(["held out", "form"]).agg(["median", "max"])
+missed.unstack("held out").round(1)
 
 # %% [markdown]
 # <details><summary>Is it the same at other k, and for CE?</summary>
@@ -214,7 +216,8 @@ missed.groupby(["held out", "form"]).agg(["median", "max"]).unstack("held out").
 
 # %%
 alphas = lines.alpha.unstack("millions")
-(alphas[12] / alphas[1.5]).groupby("quantity").agg(["min", "max"]).round(1)
+growth = alphas[12] / alphas[1.5]
+growth.groupby("quantity").agg(["min", "max"]).round(1)
 
 # %% [markdown]
 # ## The paper says, and we get

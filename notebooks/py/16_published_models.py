@@ -146,7 +146,8 @@ for name, (table, held) in tests.items():
     errors = leave_out(table.S, table.tokens, table.loss, held, forms)
     percent[name] = 100 * pd.Series(errors).map(root_mean_square)
 print("error of the models that were held out, % of the loss")
-print(pd.DataFrame(percent).T.round().astype(int).to_string())
+rounded = pd.DataFrame(percent).T.round()
+print(rounded.astype(int).to_string())
 
 # %% [markdown]
 # **With tokens in the law, the error for the largest models is 3 to 20%**. (Pythia's checkpoints below 6 billion tokens are left out, because they follow none of the forms.) *Size* predicts the same loss for every $T$, so it must fail: by 24 to 36%.

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from rbpkit import plots
+from rbpkit import paper, plots
 from rbpkit.fit import Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves
@@ -158,13 +158,19 @@ def scatter(lines: pd.DataFrame, A: int, B: int, figures_dir: str) -> None:
     plots.save(axes, saved, figures_dir, "figure_4_scatter")
 
 
-def all_lines(points: pd.DataFrame, figures_dir: str, name: str) -> None:
-    """All points with their lines, a panel for each text and k."""
-    points = points.sort_values("corpus", kind="stable")
-    panel = points["corpus"].map(plots.short) + ", $k$ = " + points["k"].astype(str)
-    look: dict[str, Any] = {"columns": 3, "size": (2.0, 1.9), "xlabel": "$S$", "ylabel": LOSS}
-    figure = plots.law_grid(points.assign(panel=panel), panel="panel", **look)
-    plots.save(figure, points[COLUMNS], figures_dir, name)
+def all_exponents(lines: pd.DataFrame, points: pd.DataFrame, figures_dir: str) -> None:
+    """The exponents of all 48 lines against k, by text; saves the points of Figure 4."""
+    with plots.panels(3, plots.WIDTH, ncols=4, sharey=True) as (figure, panels):
+        for axes, corpus in zip(panels, paper.PLOTTED_CORPORA, strict=True):
+            for family, line in lines[lines["corpus"] == corpus].groupby("family", sort=False):
+                ink = plots.ink_of(str(family))
+                axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
+            axes.set(xscale="log", xlabel="$k$", title=corpus)
+            plots.ticks(axes.xaxis, [10, 50, 100])
+        panels[0].set_ylabel(r"$\alpha_k$")
+        handles = plots.family_marks(paper.FAMILIES)
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_all")
 
 
 def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.DataFrame:
@@ -185,7 +191,11 @@ def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.Dat
     if not drawn or drawn[0].empty:
         print("Nothing was measured at a k above 1.")
         return pd.DataFrame(columns=[*COLUMNS, "tokens"])
-    all_lines(pd.concat(drawn, ignore_index=True), figures_dir, "figure_4_measured")
+    points = pd.concat(drawn, ignore_index=True).sort_values("corpus", kind="stable")
+    panel = points["corpus"].map(plots.short) + ", $k$ = " + points["k"].astype(str)
+    look: dict[str, Any] = {"columns": 3, "size": (2.0, 1.9), "xlabel": "$S$", "ylabel": LOSS}
+    figure = plots.law_grid(points.assign(panel=panel), panel="panel", **look)
+    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_measured")
     names = [(one.manifest.corpus, one.manifest.model, one.tokens) for one in study.summaries]
     tokens = pd.DataFrame(names, columns=["corpus", "model", "tokens"])
     return pd.concat(with_line, ignore_index=True).merge(tokens, on=["corpus", "model"])
