@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from rbpkit import paper, plots
+from rbpkit import plots
 from rbpkit.corpora import Corpus
 from rbpkit.fit import Array, fit_power_law
 from rbpkit.measuring import measure
@@ -18,7 +18,6 @@ from rbpkit.models import load_model
 from rbpkit.palette import GREYS, INK, OTHER, RANK_FILLS, RANK_LETTERS, rank_group
 from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
-from rbpkit.stats.curves import models_of
 from rbpkit.summary import Summary
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions.exercises import checker, sealed
@@ -28,7 +27,6 @@ check = checker({1: sealed("6f4b6612", digits=0), 2: sealed("670671cd", digits=0
 
 torch.set_num_threads(1)
 SCRIPTS = "BRAILLE MATHEMATICAL CYRILLIC LATIN GREEK ARABIC ARMENIAN GEORGIAN CANADIAN".split()
-DECODER = "$S$ of the text decoder, parameters"
 
 
 def read_summaries() -> tuple[pd.DataFrame, dict[tuple[str, str], Summary]]:
@@ -37,14 +35,6 @@ def read_summaries() -> tuple[pd.DataFrame, dict[tuple[str, str], Summary]]:
     for summary in load_summaries(paths.CAPTIONER_SUMMARIES):
         measured[summary.manifest.corpus, summary.manifest.model] = summary
     return load_glyphs("test"), measured
-
-
-def text_families() -> Iterator[tuple[str, list[Summary]]]:
-    """Family, and its models on one text, of the families that read text."""
-    summaries = load_summaries(paths.SUMMARIES)
-    for family in paper.FAMILIES:
-        for corpus in sorted({one.manifest.corpus for one in summaries}):
-            yield family, models_of(summaries, corpus, family)
 
 
 def ranks_of(model_name: str, place: int) -> tuple[list[str], list[int]]:
@@ -56,14 +46,6 @@ def ranks_of(model_name: str, place: int) -> tuple[list[str], list[int]]:
     records = measure(model, corpus).records
     words = [str(model.tokenizer.decode([i])).strip() or "_" for i in records.target]
     return words, [int(rank) for rank in records.rank()]
-
-
-def all_words_seen(glyphs: pd.DataFrame) -> Array:
-    """Whether all words of each name occur in names of the training pictures."""
-    seen: set[str] = set()
-    for name in load_glyphs("train")["name"]:
-        seen.update(name.split())
-    return np.array([set(name.split()) <= seen for name in glyphs["name"]])
 
 
 # --- figures ---------------------------------------------------------------------------------
@@ -116,7 +98,12 @@ def law(
             axes.plot(sizes[[0, -1]], line.predict(sizes[[0, -1]]).loss, color=colour, lw=1.2)
             ends.append((sizes[-1], mean[-1], f"{kind}:\n$\\alpha$ = {line.alpha:.2f}", colour))
             points += [(kind, s, m) for s, m in zip(sizes, mean, strict=True)]
-        axes.set(xscale="log", yscale="log", xlim=(2e4, 6e6), xlabel=DECODER)
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlim=(2e4, 6e6),
+            xlabel="$S$ of the text decoder, parameters",
+        )
         axes.set_ylabel(r"$-\log\,\mathrm{RBP}_1$")
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
@@ -142,22 +129,3 @@ def scripts(
         below.axis("off")
     points = shares.rename("share").rename_axis("script").reset_index()
     plots.save(figure, points, figures_dir, "19_scripts")
-
-
-def whole_names(named: pd.DataFrame, figures_dir: str) -> None:
-    """Whole names of seen characters by length and size, and what Eq. 8 expects."""
-    line = "seen characters; labels: tokens of a name"
-    with plots.panel("Eq. 8 promises too many short names", line, 4.0) as axes:
-        ends = []
-        for label, colour in (("1 to 4 tokens", GREYS[0]), ("8 to 10", GREYS[2])):
-            part = named[named["tokens"] == label]
-            axes.plot(part["S"], part["right"], "-", marker="X", color=colour, ms=6)
-            axes.plot(part["S"], part["by Eq. 8"], "--", color=colour)
-            last = part.iloc[-1]
-            ends.append((last["S"], last["right"], label.removesuffix(" tokens"), colour))
-            ends.append((last["S"], last["by Eq. 8"], "Eq. 8", colour))
-        axes.set(xscale="log", xlim=(2e4, 4e6), xlabel=DECODER)
-        axes.set_ylabel("whole names right")
-        plots.label_ends(axes, ends)
-    columns = ["tokens", "S", "right", "by Eq. 8", "misses a name"]
-    plots.save(axes, named[columns], figures_dir, "19_names")

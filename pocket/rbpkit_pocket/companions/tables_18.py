@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Array, fit_power_law, fit_rbp_law, minus_log
+from rbpkit.fit import fit_power_law, minus_log
 from rbpkit.stats.curves import models_of
-from rbpkit.summary import Summary, resample
 from rbpkit_pocket.companions.choices import Study
 from rbpkit_pocket.companions.choices import read_study as read_study
-
-
-def _families(study: Study) -> Iterator[tuple[str, str, list[Summary]]]:
-    """Text, family and models of what is shown."""
-    for corpus in study.corpora:
-        for family in study.families:
-            yield corpus, family, models_of(study.summaries, corpus, family)
 
 
 def read_losses(study: Study, ks: Sequence[int]) -> pd.DataFrame:
@@ -29,7 +22,8 @@ def read_losses(study: Study, ks: Sequence[int]) -> pd.DataFrame:
     """
     mine = "pocket" if study.ours == "pocket models" else "yours"
     rows, absent = [], []
-    for corpus, family, models in _families(study):
+    for corpus, family in product(study.corpora, study.families):
+        models = models_of(study.summaries, corpus, family)
         if not models:
             absent.append(f"{family} on {corpus}")
         for one in models:
@@ -45,8 +39,7 @@ def read_losses(study: Study, ks: Sequence[int]) -> pd.DataFrame:
 def long_enough(
     losses: pd.DataFrame,
     keys: Sequence[str],
-    series_of: Callable[[pd.DataFrame], pd.DataFrame] = lambda points: points,
-    say: bool = True,
+    series_of: Callable[[pd.DataFrame], pd.DataFrame],
 ) -> dict[tuple[str, ...], pd.DataFrame]:
     """The series, by rising S, of each group with four models or more through which a line goes."""
     found, too_few = {}, []
@@ -60,24 +53,7 @@ def long_enough(
             found[key] = series
         else:
             too_few.append(f"{key[1]} ({key[0]})")
-    if too_few and say:
+    if too_few:
         names = ", ".join(too_few)
         print(f"Fewer than four sizes with a line, so nothing to predict: {names}.")
     return found
-
-
-def resampled(study: Study, ks: Sequence[int]) -> Iterator[tuple[str, Array, Array, Array]]:
-    """Family, S, RBP_k, and (draws, n) -log RBP_k on resampled modules, of each text and k.
-
-    Without those to which no line can be fitted.
-    """
-    for _, family, models in _families(study):
-        S = np.array([one.manifest.S for one in models], dtype=float)
-        for k in ks:
-            shares = np.array([one.rbp(k) for one in models])
-            try:
-                fit_rbp_law(S, shares)
-                draws = resample(models, [k]).loss[:, :, 0]
-            except InputError:
-                continue
-            yield family, S, shares, draws
