@@ -175,7 +175,8 @@ draw.check(1, answer_1)
 wiki = paper.emergence().query("N == 1 and k in [1, 10, 100]")
 figure_8a = paper.ce_and_rbp1().query("kind == 'empirical'")
 CE = figure_8a[figure_8a["series"] == "CE"].set_index("model")["value"]
-wiki = wiki.assign(loss=-np.log(wiki["p"]), CE=wiki["model"].map(CE))
+wiki = wiki.assign(loss=-np.log(wiki["p"]))
+wiki = wiki.assign(CE=wiki["model"].map(CE))
 wiki = wiki.sort_values("S")  # so the largest is the last
 # Is its size or its CE the better guide to its ranks?
 for k, pythias in wiki.groupby("k"):
@@ -198,7 +199,9 @@ for k, pythias in wiki.groupby("k"):
 # The paper's Table 1 (`paper.table1`) has both exponents. By how many percent do the four families differ in each (standard deviation)?
 
 # %%
-exponents = -paper.table1().pivot(index=["dataset", "family"], columns="k", values="slope")
+table1 = paper.table1()
+slopes = table1.pivot(index=["dataset", "family"], columns="k", values="slope")
+exponents = -slopes
 # The column CE has the exponents of cross-entropy, and the others those of RBP_k
 alpha_CE = exponents["CE"]
 alpha_k = exponents[["1", "10", "100"]]
@@ -278,7 +281,8 @@ line = fit_power_law(unchanged["CE"], -np.log(unchanged["RBP_10"]))
 on_line = line.predict(on_prose["CE"]).loss
 off = np.log(-np.log(on_prose["RBP_10"]) / on_line)
 by_change = off.groupby([on_prose["change"], on_prose["value"]])
-print((100 * by_change.agg(["mean", "std"])).round(1).to_string())
+percent = 100 * by_change.agg(["mean", "std"])
+print(percent.round(1).to_string())
 # What a model expects of itself is the mean entropy of its predictions
 surplus = np.log(unchanged["expected_CE"] / unchanged["CE"])
 print(f"CE expected / CE - 1: {surplus.mean():.1%}, standard deviation {surplus.std():.1%}")

@@ -112,17 +112,20 @@ def excess(run, k, degree=1):
     return log_rank_loss(run, k) - log_loss_on_line(run, k, degree)
 
 
+KS = [1, 2, 3, 5, 10, 18, 30, 50, 100, 200, 500]
 rows = []
 for contrast in ("smoothed", "deep"):
-    for pair in draw.pairs_of(contrast):
-        for k in [1, 2, 3, 5, 10, 18, 30, 50, 100, 200, 500]:
-            rows.append((contrast, pair[0], k, difference(excess, *pair, k)))
+    for changed, unchanged in draw.pairs_of(contrast):
+        for k in KS:
+            off = difference(excess, changed, unchanged, k)
+            rows.append((contrast, changed, k, off))
 columns = ["contrast", "run", "k", "difference"]
 beyond = pd.DataFrame(rows, columns=columns)
 
 # Mean over the sizes, by k
 means = beyond.pivot_table("difference", index="k", columns="contrast")
-print(means.round(1).loc[[1, 10, 100]])
+some = means.loc[[1, 10, 100]]
+print(some.round(1))
 draw.by_k(beyond, figures_dir)
 
 # %% [markdown]
@@ -156,13 +159,15 @@ draw.check(1, answer_1)
 # %%
 def with_interval(rows):
     """The mean difference of each test, contrast and k, with its 95% interval."""
-    table = pd.DataFrame(rows, columns=["test", "contrast", "k", "difference"])
-    groups = table.groupby(["test", "contrast", "k"], sort=False)["difference"]
+    of = ["test", "contrast", "k"]
+    table = pd.DataFrame(rows, columns=[*of, "difference"])
+    groups = table.groupby(of, sort=False)["difference"]
     table = groups.agg(["mean", "std", "count"])
     # Student's t, since the standard deviation is known from a few pairs only
     t = stats.t.ppf(0.975, df=table["count"] - 1)
     half = t * table["std"] / np.sqrt(table["count"])
-    table = table.assign(low=table["mean"] - half, high=table["mean"] + half)
+    table["low"] = table["mean"] - half
+    table["high"] = table["mean"] + half
     return table.reset_index()
 
 
@@ -171,11 +176,14 @@ CE_change = {}
 rows = []
 for contrast in contrasts.PAIRS:
     pairs = contrasts.new_pairs(contrast)
-    CE_change[contrast] = np.mean([difference(log_CE, *pair) for pair in pairs])
+    of_pairs = [difference(log_CE, *pair) for pair in pairs]
+    CE_change[contrast] = np.mean(of_pairs)
     for k in (1, 10, 100):
         for pair in pairs:
-            rows.append(("by the line", contrast, k, difference(excess, *pair, k)))
-            rows.append(("by the parabola", contrast, k, difference(excess, *pair, k, 2)))
+            by_line = difference(excess, *pair, k)
+            by_parabola = difference(excess, *pair, k, 2)  # of degree 2
+            rows.append(("by the line", contrast, k, by_line))
+            rows.append(("by the parabola", contrast, k, by_parabola))
 by_curve = with_interval(rows)
 draw.intervals(by_curve, "Only dropout stays within 1%", figures_dir, "20_new_seeds")
 
@@ -190,8 +198,10 @@ draw.intervals(by_curve, "Only dropout stays within 1%", figures_dir, "20_new_se
 # %%
 def points(names, text, k):  # one side: the runs of all sizes
     """log CE, rising, and the log rank loss of the same runs."""
-    side = sorted([runs[name, text] for name in names], key=log_CE)
-    return np.array([(log_CE(run), log_rank_loss(run, k)) for run in side]).T
+    side = [runs[name, text] for name in names]
+    side = sorted(side, key=log_CE)
+    log_losses = [log_rank_loss(run, k) for run in side]
+    return np.array([log_CE(run) for run in side]), np.array(log_losses)
 
 
 def at_one_CE(changed, others, text, k):
@@ -208,12 +218,14 @@ def at_one_CE(changed, others, text, k):
 rows = []
 for contrast in ("rate", "tokens", "deep"):
     for seed in contrasts.SEEDS:
-        sides = [contrasts.side(change, seed) for change in (contrast, contrasts.PAIRS[contrast])]
+        changed = contrasts.side(contrast, seed)
+        unchanged = contrasts.side(contrasts.PAIRS[contrast], seed)
         for k in (1, 10, 100):
-            of_texts = [at_one_CE(*sides, text, k) for text in TEXTS]
+            of_texts = [at_one_CE(changed, unchanged, text, k) for text in TEXTS]
             rows.append(("at the same CE", contrast, k, np.mean(of_texts)))
 tests = pd.concat([by_curve, with_interval(rows)])
-at_100 = tests[tests["k"] == 100].pivot(index="contrast", columns="test", values="mean")
+at_100 = tests[tests["k"] == 100]
+at_100 = at_100.pivot(index="contrast", columns="test", values="mean")
 print(at_100.dropna().round(1))  # at k = 100, of the contrasts with all three tests
 without_parabola = tests[tests["test"] != "by the parabola"]
 draw.intervals(without_parabola, "At the same CE, less is left", figures_dir, "20_same_CE")
@@ -236,12 +248,14 @@ draw.check(3, answer_3)
 
 # %%
 # Beyond, if one of the three intervals is; through, if all three are within
-tests["beyond"] = (tests["low"] > 1) | (tests["high"] < -1)
-tests["within"] = (tests["low"] > -1) & (tests["high"] < 1)
+low, high = tests["low"], tests["high"]
+tests["beyond"] = (low > 1) | (high < -1)
+tests["within"] = (low > -1) & (high < 1)
 each = tests.groupby(["contrast", "test"], sort=False)
 beyond = each["beyond"].any()
 through = each["within"].all()
-verdict = beyond.map({True: "beyond", False: "cannot tell"}).mask(through, "through")
+verdict = beyond.map({True: "beyond", False: "cannot tell"})
+verdict = verdict.mask(through, "through")
 table = verdict.unstack(sort=False).fillna("not tested")
 # By how many percent the change moves CE itself
 table.insert(0, "CE", pd.Series(CE_change).round(1))
@@ -259,7 +273,8 @@ table
 # No. At $k = 500$ its rank loss is 2.3% lower than CE says. We saw this afterwards.</details>
 
 # %%
-at_500 = [difference(excess, *pair, 500) for pair in contrasts.new_pairs("dropout")]
+pairs = contrasts.new_pairs("dropout")
+at_500 = [difference(excess, *pair, 500) for pair in pairs]
 print(f"dropout, k = 500: {np.mean(at_500):+.1f}%")
 
 # %% [markdown]
