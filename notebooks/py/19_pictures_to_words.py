@@ -196,7 +196,8 @@ pd.DataFrame(rows).round(3)
 
 # %%
 tested = lines[lines["loss"] != "k = 100"]  # the test names CE, k = 1 and k = 10 only
-print((tested["R2"] >= 0.9).groupby(tested["characters"]).sum())
+is_straight = tested["R2"] >= 0.9
+print(is_straight.groupby(tested["characters"]).sum())
 
 # %% [markdown]
 # **Related.** [Henighan et al.](https://arxiv.org/abs/2010.14701) find power laws of the loss for pictures, video and pairs of picture and text. [Aghajanyan et al.](https://arxiv.org/abs/2301.03728) fit them to models that mix modalities. [Liu et al.](https://arxiv.org/abs/2304.08485) describe LLaVA. None of them reports ranks.
