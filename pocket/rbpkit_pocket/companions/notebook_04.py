@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from rbpkit import paper, plots
@@ -51,7 +50,7 @@ LOSS = r"$-\log\,\mathrm{RBP}_k$, nats"
 @contextmanager
 def _side_by_side(
     A: pd.DataFrame, B: pd.DataFrame, y: str, titles: Sequence[str]
-) -> Iterator[tuple[Figure, Any]]:
+) -> Iterator[tuple[Any, Any]]:
     """A figure with the points of two lines against S, and its two panels."""
     with plots.panels(3.2, plots.WIDTH, ncols=2, sharex=True, sharey=True) as (figure, panels):
         for axes, points, title in zip(panels, (A, B), titles, strict=True):
