@@ -140,7 +140,7 @@ draw.exponents(lines, figures_dir)
 #
 # The exponents are small, but they differ. On AusLegal, Qwen's whole interval lies above Pythia's. Pythia's interval on HumanEval lies above its interval on HotpotQA. How straight are the lines? Of the 24 lines of Table 1, 22 have an $R^2$ of at least 0.97. The lowest $R^2$ is 0.895, for GPT-2 on HumanEval.
 #
-# **Exercise 2.** By which factor $f$ must $S$ grow until the fitted line of Pythia on Wiki is half as high? Give $\log_{10} f$, to one decimal. (It is less than the 9,519 above, because the largest model lies above the line.)
+# **Exercise 2.** By which factor $f$ must $S$ grow until the fitted line of Pythia on Wiki is half as high? Give $\log_{10} f$, to one decimal. (The largest model lies above the line, so $f$ is less than the 9,519 above.)
 #
 # <details><summary>Hint</summary>Solve f^-alpha = 1/2 for f.</details>
 
@@ -224,7 +224,8 @@ draw.measured(study, figures_dir)
 # </details>
 
 # %%
-p, T = published["HotpotQA", "Pythia"].value[-1], 24_782
+p, T = published["HotpotQA", "Pythia"].value[-1], 24_782  # RBP_1, and the tokens of HotpotQA
+# The standard error of the loss -log p, as a share of the loss
 print(f"sampling error on HotpotQA: {np.sqrt((1 - p) / (p * T)) / -np.log(p):.1%}")
 
 # %% [markdown]

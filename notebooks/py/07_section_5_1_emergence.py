@@ -122,7 +122,7 @@ draw.slide(at_100, success, figures_dir)
 # %% [markdown]
 # *Points: ten Pythias on Wikipedia, as counted. Dashed: Eq. 8, with $\alpha$ and $C$ of one token. An arrow goes from 10% to 90%. For one token 10% lies near $S$ = 20, far below any real model, so its points show only the top of the curve.*
 #
-# **By Eq. 8 the factor is the same for every $N$: about seven million.** Why? $N S^{-\alpha}$ equals $(S / N^{1/\alpha})^{-\alpha}$. So $N$ tokens need a model $N^{1/\alpha}$ times as large as one token does, for the same success. In $\ln S$ the whole curve moves to the right by $\ln N/\alpha$, and keeps its shape.
+# **By Eq. 8 the factor is the same for every $N$: about seven million.** Why? By Eq. 8 success depends on $N S^{-\alpha}$ alone. If $N$ grows to $N$ times one token, $S$ has to grow to $N^{1/\alpha}$ times its size to keep this product. So $N$ tokens need a model $N^{1/\alpha}$ times as large as one token does, for the same success. In $\ln S$ the whole curve moves to the right by $\ln N/\alpha$, and keeps its shape.
 #
 # **Exercise 1.** Windows overlap, so a long run of hits contains several windows. In one text, 40 windows of $N = 20$ tokens have no miss, and all of them lie in the same run. How many tokens long is the run?
 #
@@ -156,9 +156,9 @@ for N in (1, 10, 100):
     print(N, round(gain, 1))
 
 # %% [markdown]
-# This growth is larger for a larger $N$, as the paper says. The second meaning is a sudden step: success rises from 10% to 90% over few decades of $S$. At 10% the loss $-\log p$ is 2.30, and at 90% it is 0.105. So it has to fall by a factor of 21.9. A loss of $C S^{-\alpha}$ falls that far while $S$ grows by $21.9^{1/\alpha}$, which is $1.34/\alpha$ decades.
+# This growth is larger for a larger $N$, as the paper says. The second meaning is a sudden step: success rises from 10% to 90% over few decades of $S$. At 10% the loss $-\log p$ is 2.30, and at 90% it is 0.105. So it has to become 21.9 times smaller. For a loss of $C S^{-\alpha}$, $S$ has to become $21.9^{1/\alpha}$ times larger. Since $\log_{10} 21.9 = 1.34$, these are $1.34/\alpha$ decades.
 #
-# For each $k$ and $N$ the ten models give ten points, a *series*. We fit a line to each. If a model never succeeds, its series is left out, because zero has no logarithm. (So $k = 1$ ends at $N = 20$.)
+# For each $k$ and $N$ the ten models give ten points, a *series*. We fit a line to each. We leave out a series in which some model never succeeds, because zero has no logarithm. (So $k = 1$ ends at $N = 20$.)
 
 # %%
 rows = []
@@ -193,7 +193,7 @@ percent = change[[10, 100]].map("{:+.0%}".format)
 percent.where(change.notna(), "")
 
 # %% [markdown]
-# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$ ten tokens change its width by $-3$% to $+12$%, and a hundred tokens widen it. At any $k$ a longer task shortens it by at most 17%.
+# **At $k$ = 100 the step takes 6.8 decades of $S$ for one token, and 6.8 for ten in a row.** For $k \le 500$ a task of ten tokens has a step that is between 3% shorter and 12% longer than that of one token. For a hundred tokens it is longer. At no $k$ does a longer task shorten the step by more than 17%.
 #
 # So the paper's sentence holds in part. For a longer task success grows by a larger factor, but not more suddenly.
 #
@@ -223,13 +223,14 @@ draw.shares(published, measured, figures_dir)
 # </details>
 
 # %%
+# As many independent tokens would succeed as often as ten in a row
 ten = effective_of_ten()  # ten Pythias and four GPT-2 models on Wikipedia
 print(f"effective tokens of ten: {ten.min():.1f} to {ten.max():.1f}")
 
 # %% [markdown]
 # ## The paper says, we get
 #
-# "larger N sharpens the transition" holds in part. For a larger $N$ success grows by a larger factor. But only at the largest $k$ is the step shorter for every longer task. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
+# "larger N sharpens the transition" holds in part. For a larger $N$ success grows by a larger factor. But the step is shorter for every longer task only at $k = 10{,}000$, the largest. "The fitted power-law curves align closely with empirical data" holds in part: 47 of 51 series have an $R^2$ of at least 0.97.
 
 # %%
 draw.claims(published, series, ten, measured, fit_law, records_dir, figures_dir)

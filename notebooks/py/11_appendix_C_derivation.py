@@ -15,7 +15,7 @@
 #
 # A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first.
 #
-# Appendix C of the paper takes the probability of each rank from a curve, the *lognormal*: the logarithm $\ln k$ follows a bell, the normal distribution with mean $\mu$ and standard deviation $\sigma$. The paper fits such a curve to the ranks that Pythia-12B gives to the true tokens of Wikipedia:
+# Appendix C of the paper takes the probability of each rank from a curve, the *lognormal*. In it, $\ln k$ follows the bell of a normal distribution. The bell has the mean $\mu$ and the standard deviation $\sigma$. The paper fits such a curve to the ranks that Pythia-12B gives to the true tokens of Wikipedia:
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -41,7 +41,7 @@ draw.bell(m, s, used, figures_dir)
 # %% [markdown]
 # Why is $\mu$ negative? Most tokens that Pythia-12B reads have rank 1, and each further rank is rarer. So the curve has to fall from rank 1 on. A bell falls to the right of its centre, so the centre lies to the left of rank 1.
 #
-# From the bell to a probability there are two steps. The height of the curve at rank $k$, $\psi(k)$, is the height of the bell at $\ln k$ divided by $k$. Then each height is divided by the sum $c$ of all heights: $p_k = \psi(k)/c$. What happens to $c$ and to $p_1$ if all heights become ten times smaller? Here are three ranks:
+# From the bell to a probability there are two steps. First, take the height of the bell at $\ln k$, and divide it by $k$. This gives $\psi(k)$, the height of the curve at rank $k$. Second, divide each height by the sum $c$ of all heights: $p_k = \psi(k)/c$. What happens to $c$ and to $p_1$ if all heights become ten times smaller? Here are three ranks:
 
 # %%
 three = np.array([0.1, 0.05, 0.05])
@@ -91,11 +91,11 @@ terms.round(2)
 #
 # > **The paper** wants to explain why CE and $-\log p_1$ fall almost alike when models grow. It says: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)". (Appendix C)
 #
-# But as with the three ranks, $\log c$ falls together with $\log\psi(1)$, the height at rank 1. In the sum $-\log p_1$ the second and third terms are $-\log\psi(1)$:
+# But as with the three ranks, $\log c$ falls together with $\log\psi(1)$, the height at rank 1. Of the three terms of $-\log p_1$, the first is $\log c$. The second and the third together are $-\log\psi(1)$:
 #
 # $$-\log p_1 = \log c - \log\psi(1), \qquad -\log\psi(1) = \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2}$$
 #
-# So they rise when $\log c$ falls. By how much?
+# When $\log c$ falls, $\log\psi(1)$ falls too, so the second and third terms rise. By how much?
 
 # %%
 change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
@@ -116,7 +116,7 @@ print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) 
 draw.area(path, share, figures_dir)
 
 # %% [markdown]
-# The CE that is measured for 12B is 1.96, and not 3.17 ([notebook 08](08_section_5_2_two_laws.ipynb)). The curve describes the ranks of all contexts together. A model is surer in some contexts than in others, and the mixture of all contexts is less sure than most of them.
+# The CE that is measured for 12B is 1.96, and not 3.17 ([notebook 08](08_section_5_2_two_laws.ipynb)). Pythia-12B gives every context its own probabilities, and in many contexts it is sure. The curve has one set of probabilities for all contexts. It is less sure than the model is in most of them, so its CE is larger.
 #
 # ## The derivation
 #
@@ -140,7 +140,7 @@ draw.area(path, share, figures_dir)
 #
 # $$\int_1^\infty \psi = P, \quad \int_1^\infty \ln x\;\psi = \mu P + \sigma\varphi, \quad \int_1^\infty (\ln x)^2\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi \tag{13, 14, 15}$$
 #
-# The first integral gives $c$, with $\psi(1) = \varphi/\sigma$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$. (Their first term is 0, because $\ln 1 = 0$.) Put them into the boxed line:
+# The first integral gives $c$, with $\psi(1) = \varphi/\sigma$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$. (For these two $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$.) Put them into the boxed line:
 #
 # $$c \approx P + \frac{\varphi}{2\sigma} \tag{20}$$
 #
@@ -178,7 +178,7 @@ answer_1 = None  # a number
 draw.check(1, answer_1)
 
 # %% [markdown]
-# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. Far out in the tail $P/\varphi$ is nearly $\sigma/|\mu|$, so it goes to 0 (Eq. 22). $\psi(1)/\varphi = 1/\sigma$ goes to 0, too (23). So by Eq. 20 $c/\varphi$ goes to 0 (24). In the end $c < \varphi$, and
+# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. Far out in the tail of a bell, $P/\varphi$ is nearly $\sigma/|\mu|$ (*Mills' ratio*). So it goes to 0 (Eq. 22). $\psi(1)/\varphi = 1/\sigma$ goes to 0, too (23). So by Eq. 20 $c/\varphi$ goes to 0 (24). In the end $c < \varphi$, and
 #
 # $$-\log c > -\log\varphi = \tfrac12\log 2\pi + \frac{\mu^2}{2\sigma^2} \;\to\; \infty \tag{25}$$
 #
@@ -186,13 +186,13 @@ draw.check(1, answer_1)
 #
 # $$-\log p_1 = \log\frac{c}{\psi(1)} = \log\Big(\frac12 + \sigma\,\frac P\varphi\Big) \;\to\; \log\Big(\frac12 + \frac1b\Big) \qquad\text{at fixed } b,$$
 #
-# because $\sigma$ times $\sigma/|\mu|$ is $1/b$. **Here the paper's conclusion does not follow: $-\log p_1$ has a finite limit while $\log c$ goes to $-\infty$.**
+# because $P/\varphi$ is nearly $\sigma/|\mu|$, and $\sigma^2/|\mu|$ is $1/b$. **Here the paper's conclusion does not follow: $-\log p_1$ has a finite limit while $\log c$ goes to $-\infty$.**
 #
 # This is the limit by the trapezoid rule. For the exact one, divide $\psi(k)$ by $\psi(1)$ and expand the square:
 #
 # $$\frac{p_k}{p_1} = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$$
 #
-# When $\sigma\to\infty$ the last factor goes to 1. What is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy, so $p_1 \to 1/\zeta(1+b)$. In the boxed line the second part goes to 0. $\mathrm E[\ln k]$ goes to $-\zeta'/\zeta$, because the derivative of $k^{-s}$ in $s$ is $-k^{-s}\ln k$:
+# When $\sigma\to\infty$ the last factor goes to 1. What is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy, so $p_1 \to 1/\zeta(1+b)$. In the boxed line the second part goes to 0. What is left there is $\mathrm E[\ln k]$, which goes to $\sum_k k^{-(1+b)}\ln k\,/\,\zeta(1+b)$. The derivative of $k^{-s}$ in $s$ is $-k^{-s}\ln k$, so this sum is $-\zeta'(1+b)$:
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
@@ -212,7 +212,7 @@ by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
 by_both.T.astype(float).round(2)
 
 # %% [markdown]
-# On the way to the limit $-\log p_1$ changes by about 0.1. Is the fraction small compared with it?
+# On the way to the limit $-\log p_1$ changes by about 0.1. Is the fraction small compared with $-\log p_1$?
 
 
 # %%

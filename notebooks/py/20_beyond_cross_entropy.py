@@ -44,7 +44,7 @@ for text, change in changes.items():
     print(f"{text:17} CE of the smoothed one: {change:+.1%}")
 
 # %% [markdown]
-# $\mathrm{RBP}_k$ is the share of places at which the true token is among a model's first $k$ guesses, and $-\log \mathrm{RBP}_k$ is the *rank loss*. [Notebook 17](17_one_axis.ipynb) has 25 *ordinary* small models, of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)); `ordinary` has each on each text. For each text and $k$ we fit a line to them: log rank loss against log CE. By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
+# $\mathrm{RBP}_k$ is the share of places at which the true token is among a model's first $k$ guesses, and $-\log \mathrm{RBP}_k$ is the *rank loss*. [Notebook 17](17_one_axis.ipynb) has 25 *ordinary* small models of the four families of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)). `ordinary` holds what was measured of them, on all five texts. For each text and $k$ we fit a line to them: log rank loss against log CE. By that line, a CE that is 1.4% higher goes with rank losses that are 2 to 3% higher.
 #
 # **Guess.** How do the smoothed model's rank losses at $k$ = 1 and 10 compare with the first model's: 2 to 3% higher, much higher, or about the same?
 #
@@ -102,9 +102,9 @@ pair = runs[deep, "pocket:prose"], runs[wide, "pocket:prose"]
 draw.ruler(ordinary, pair, log_loss_on_line, k=100)
 
 # %% [markdown]
-# We subtract the excess of the unchanged run (here the wide one) from that of the changed run (the deep one). If the difference is zero, CE explains the whole change in ranks. If it is above zero, the ranks are worse than CE says.
+# We call the deep run *changed* and the wide one *unchanged*, and subtract the excess of the unchanged run from that of the changed one. If the difference is zero, CE explains the whole change in ranks. If it is above zero, the ranks are worse than CE says.
 #
-# We compare smoothed runs with unchanged ones at five sizes, and deep runs with wide ones at four. A deep run and its wide partner have the same size to within 2%, but the deep one was trained at twice the learning rate. `draw.pairs_of` has the names of the two runs of each pair, smallest first.
+# We compare smoothed runs with unchanged ones at five sizes, and deep runs with wide ones at four. A deep run and its wide partner have the same size to within 2%. But the deep one was also trained at twice the learning rate, so depth is not all that differs. `draw.pairs_of` has the names of the two runs of each pair, smallest first.
 
 
 # %%
@@ -131,7 +131,7 @@ draw.by_k(beyond, figures_dir)
 # %% [markdown]
 # *Thick: mean over sizes. Thin: each size. Grey band: within 1%.*
 #
-# **Relative to what their CE says, deep models have a rank loss that is 3% lower than that of wide ones at $k = 1$, and 5.5% higher at $k = 100$ (one seed). For smoothed models it is about 2% lower than for unchanged ones, for $k$ up to 200.** We had seen these runs before we planned the test below.
+# **At $k = 1$ deep models do better than their CE says: their rank loss is 3% lower. At $k = 100$ they do worse, by 5.5% (one seed). Smoothed models do better by about 2%, for $k$ up to 200.** We had seen these runs before we planned the test below.
 #
 # **Exercise 1.** A run's rank loss is 0.580, and the line says 0.600. Its unchanged twin has 0.560, and the line says 0.570. What is the difference of the excesses, in percent, to one decimal?
 #
@@ -144,7 +144,7 @@ draw.check(1, answer_1)
 # %% [markdown]
 # ## The same with new seeds
 #
-# Before the new runs we fixed a test ([margins](../docs/margins.md)). It has five *contrasts*:
+# Before we trained new runs, we wrote down [what we would test](../docs/margins.md). There are five *contrasts*:
 #
 # - *smoothed* and *deep*, as above
 # - *dropout*: in training, a random tenth of the network's inner numbers is set to 0
@@ -188,11 +188,11 @@ by_curve = with_interval(rows)
 draw.intervals(by_curve, "Only dropout stays within 1%", figures_dir, "20_new_seeds")
 
 # %% [markdown]
-# **With new seeds, smoothing again acts beyond CE, and dropout acts through it.** By the line, a deep shape, a lower rate and more tokens act beyond CE, too. They change CE by 6 to 7%, often to values outside the range of the ordinary models. There a line and a parabola differ. By the parabola, these three effects at $k = 100$ are smaller, and of tokens we cannot tell.
+# **With new seeds, smoothing again acts beyond CE, and dropout acts through it.** By the line, a deep shape, a lower rate and more tokens act beyond CE, too. They change CE by 6 to 7%, often to values outside the range of the ordinary models. There a line and a parabola differ. With the parabola all three effects are smaller at $k = 100$, and the effect of tokens is no longer sure.
 #
 # ## At the same cross-entropy
 #
-# These three contrasts need a test without a curve. We fixed it before we looked ([margins](../docs/margins.md)). It compares runs of different size that have the same CE. For each seed, the changed runs of all sizes are points of log rank loss against log CE, and we join them by straight pieces. We do the same with the unchanged runs. Where both sides have a CE, we subtract one from the other.
+# These three contrasts need a test without a curve. We fixed it before we looked ([margins](../docs/margins.md)). It compares runs of different size that have the same CE. For each seed, the changed runs of all sizes are points of log rank loss against log CE, and we join them by straight pieces. We do the same with the unchanged runs. In the range of CE that both sides cover, we subtract the unchanged side from the changed one.
 
 
 # %%
@@ -208,6 +208,7 @@ def at_one_CE(changed, others, text, k):
     """The changed side minus the other, in percent, mean over each CE that both sides cover."""
     x, y = points(changed, text, k)
     x_other, y_other = points(others, text, k)
+    # Each side is read off at the CEs of the other; NaN if they are outside its own
     outside = {"left": np.nan, "right": np.nan}
     first = y - np.interp(x, x_other, y_other, **outside)
     second = np.interp(x_other, x, y, **outside) - y_other
@@ -218,6 +219,7 @@ def at_one_CE(changed, others, text, k):
 rows = []
 for contrast in ("rate", "tokens", "deep"):
     for seed in contrasts.SEEDS:
+        # A side: the names of its runs, of three or four sizes
         changed = contrasts.side(contrast, seed)
         unchanged = contrasts.side(contrasts.PAIRS[contrast], seed)
         for k in (1, 10, 100):
@@ -228,14 +230,16 @@ at_100 = tests[tests["k"] == 100]
 at_100 = at_100.pivot(index="contrast", columns="test", values="mean")
 print(at_100.dropna().round(1))  # at k = 100, of the contrasts with all three tests
 without_parabola = tests[tests["test"] != "by the parabola"]
-draw.intervals(without_parabola, "At the same CE, less is left", figures_dir, "20_same_CE")
+draw.intervals(
+    without_parabola, "At the same CE, the effects are smaller", figures_dir, "20_same_CE"
+)
 
 # %% [markdown]
-# **At the same CE, the difference at $k = 100$ is 2.6% for deep runs and 2.4% for a lower rate, half of what the line gave. For tokens it is gone.** No interval lies wholly beyond 1%, since three seeds are few.
+# **At the same CE, the difference at $k = 100$ is 2.6% for deep runs and 2.4% for a lower rate, half of what the line gave. For tokens it is gone.** But three seeds give wide intervals, and none lies wholly beyond 1%.
 #
 # **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the ranks stay almost the same?
 #
-# **Exercise 3.** On some text, the line of $k = 1$ goes as $\mathrm{CE}^{0.9}$. A change lowers CE by 5%. By how many percent does the line lower the rank loss, to one decimal?
+# **Exercise 3.** On some text, by the line for $k = 1$ the rank loss is proportional to $\mathrm{CE}^{0.9}$. A change lowers CE by 5%. By how many percent does the line lower the rank loss, to one decimal?
 #
 # <details><summary>Hint</summary>Raise 0.95 to the power 0.9.</details>
 
@@ -275,7 +279,7 @@ table
 # %%
 pairs = contrasts.new_pairs("dropout")
 at_500 = [difference(excess, *pair, 500) for pair in pairs]
-print(f"dropout, k = 500: {np.mean(at_500):+.1f}%")
+print(f"dropout at k = 500, which the test does not have: {np.mean(at_500):+.1f}%")
 
 # %% [markdown]
 # **Related.** [Patel et al.](https://arxiv.org/abs/2605.18607) forecast success on tasks from ranks, top-$k$ accuracy and entropy, better than from CE.

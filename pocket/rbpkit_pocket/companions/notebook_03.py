@@ -134,8 +134,10 @@ def measured(study: Study, figures_dir: str) -> None:
         return
     points = plots.curve_points("measured", [rbp_curve([one], 1) for one in study.shown()])
     points["panel"] = points["corpus"].map(plots.short)
-    look: dict[str, Any] = {"columns": 3, "size": (2.0, 2.6), "xlabel": "$S$", "ylabel": LOSS}
+    look: dict[str, Any] = {"columns": 3, "size": (2.0, 3.4), "xlabel": "$S$", "ylabel": LOSS}
     figure = plots.law_grid(points, panel="panel", **look)
+    line = "a panel for each text; lines go through three models or more"
+    plots.headed_row(figure, f"The law of {study.ours}, $k$ = 1", line)
     plots.save(figure, points, figures_dir, "figure_3_measured")
 
 
