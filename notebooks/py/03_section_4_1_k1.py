@@ -197,7 +197,7 @@ measured_lines = fit_curves(measured.values()).table
 draw.claims(table1, measured_lines, records_dir, figures_dir)
 
 # %% [markdown]
-# **What this cannot show.** Four points prove little: the interval of GPT-2's exponent on HumanEval contains zero. Tokens of one document are alike, so the true sampling error is larger than the usual formula says (see *Further questions*).
+# **What this cannot show.** Tokens of one document are alike, so the true sampling error is larger than the usual formula says (see *Further questions*).
 #
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
 #
@@ -231,6 +231,6 @@ print(f"sampling error on HotpotQA: {np.sqrt((1 - p) / (p * T)) / -np.log(p):.1%
 # %% [markdown]
 # <details><summary>Where could a power of S come from?</summary>
 #
-# Here is one possible world, after Michaud et al. (2023). To predict a token, a model needs skills: a word, an idiom, a rule, a fact. Each skill costs the same number of parameters, so the number $n$ of a model's skills grows as $S$. It learns the most frequent skills first. A skill that a token needs is missing with probability $n^{-\gamma}$. The number of skills that a token needs is random, with a Poisson distribution of mean $\lambda$. Then the number of missing skills is Poisson too, with mean $\lambda n^{-\gamma}$. The model is right if no skill is missing, which has the probability $\mathrm{RBP}_1 = e^{-\lambda n^{-\gamma}}$. So the loss is $\lambda\, n^{-\gamma} \propto S^{-\gamma}$, a power of the size. This is a possible explanation, not a proof.
+# Here is one possible world, after Michaud et al. (2023). To predict a token, a model needs skills: a word, an idiom, a rule, a fact. Each skill costs the same number of parameters, so the number $n$ of a model's skills grows as $S$. It learns the most frequent skills first. A skill that a token needs is missing with probability $n^{-\gamma}$. The number of skills that a token needs is random, with a Poisson distribution of mean $\lambda$. Then the number of missing skills is Poisson too, with mean $\lambda n^{-\gamma}$. The model is right if no skill is missing, which has the probability $\mathrm{RBP}_1 = e^{-\lambda n^{-\gamma}}$. So the loss is $\lambda\, n^{-\gamma} \propto S^{-\gamma}$, a power of the size.
 #
 # </details>

@@ -300,7 +300,7 @@ print(f"CE expected / CE - 1: {surplus.mean():.1%}, standard deviation {surplus.
 #
 # ## What we found
 #
-# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100, typically to within 1 to 4%, and published accuracies that we had not seen followed such curves.** The paper's exponents agree with such an axis on four texts, and not on its two texts of code.
+# **On one text, the CE of one of our small models gives its rank losses at $k$ = 1, 10 and 100 to within 1 to 4%, and published accuracies that we had not seen followed such curves.** The paper's exponents agree with such an axis on four texts, and not on its two texts of code.
 #
 # Very short training (1.5 million tokens) moves models off the axis by 6 to 9% at $k = 100$. [Notebook 20](20_beyond_cross_entropy.ipynb) asks what else does.
 #
