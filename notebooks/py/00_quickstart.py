@@ -144,12 +144,12 @@ for k in ks:
 table.round(3)
 
 # %% [markdown]
-# Are these stored numbers right? `measure` lets one of the models, the fourth, rank all tokens again.
+# Are these stored numbers right? `measure` lets one of the models, the fifth, rank all tokens again.
 
 # %%
-fourth = load_model(paths.MODELS / "pythia-w96-l4", device="cpu")
-again = measure(fourth, load_corpus("pocket:code")).summary
-print(f"S = {fourth.S:,}: RBP_1 = {again.rbp(1):.3f}, RBP_10 = {again.rbp(10):.3f}")
+fifth = load_model(paths.MODELS / "pythia-w96-l4", device="cpu")
+again = measure(fifth, load_corpus("pocket:code")).summary
+print(f"S = {fifth.S:,}: RBP_1 = {again.rbp(1):.3f}, RBP_10 = {again.rbp(10):.3f}")
 
 # %% [markdown]
 # A power law, loss $= C\,S^{-\alpha}$, is a straight line in logarithms: $\log \text{loss} = \log C - \alpha \log S$. Least squares gives its slope, $-\alpha$.

@@ -105,7 +105,7 @@ saved.round(2)
 #
 # <details><summary>Is the first of these numbers certain?</summary>
 #
-# No. Since $k$ is a whole number, its logarithm makes a large step from 1 to 2, and $k - 1/2$ would serve as well as $k$ for the axis. With $k - 1/2$ the 3.1 becomes 4.3, and the others hardly change.
+# No. Since $k$ is a whole number, its logarithm makes a large step from 1 to 2, and $k - 1/2$ would serve as well as $k$ for the axis.
 #
 # </details>
 #
@@ -194,4 +194,4 @@ draw.claims(figure_6, fits, growing, b, records_dir, figures_dir)
 # %% [markdown]
 # **What this cannot show.** Fits at neighbouring $k$ are made of the same models and the same text, so they are not independent pieces of evidence. The pocket models are small, were trained briefly, and have a small vocabulary; any of these may change their exponents. How hard it is to optimise $\mathrm{RBP}_k$ would have to be measured by optimising it.
 #
-# **In other notebooks.** Notebook 17 fits one law to all $k$. Notebook 10 tests the paper's law in $k$, with one $\beta$ for all $k$ up to 100, and follows $b$ for more models.
+# **In other notebooks.** Notebook 17 puts cross-entropy in the place of size. Notebook 10 tests the paper's law in $k$, with one $\beta$ for each model for $k$ up to 100, and asks how much size a doubled $k$ is worth.

@@ -292,9 +292,9 @@ surplus = np.log(unchanged["expected_CE"] / unchanged["CE"])
 print(f"CE expected / CE - 1: {surplus.mean():.1%}, standard deviation {surplus.std():.1%}")
 
 # %% [markdown]
-# *Distance from the line in percent, $k = 10$: mean and standard deviation of the 25 models.*
+# *Distance from the line in percent, $k = 10$: mean and standard deviation of the 25 models. unigram: token frequencies mixed in.*
 #
-# **At a temperature of 0.5 or 2, models with the same ranks are 47% off the line.** So the axis needs models that are about equally sure of themselves, and these are: the CE that they expect is 6% above the CE that they get, with a standard deviation of 0.8%.
+# **At a temperature of 0.5 or 2, models with the same ranks are 47% off the line.** So the axis needs models that are about equally sure of themselves, and these are: they expect a CE 6% above the one that they get (standard deviation 0.8%).
 #
 # **Exercise 3, to discuss.** On the line, two models with the same CE have the same $\mathrm{RBP}_{10}$. Does this show that CE *causes* the ranks?
 #

@@ -188,7 +188,7 @@ by_curve = with_interval(rows)
 draw.intervals(by_curve, "Only dropout stays within 1%", figures_dir, "20_new_seeds")
 
 # %% [markdown]
-# **With new seeds, smoothing again acts beyond CE, and dropout acts through it.** By the line, a deep shape, a lower rate and more tokens act beyond CE, too. They change CE by 6 to 7%, often to values outside the range of the ordinary models. There a line and a parabola differ. With the parabola all three effects are smaller at $k = 100$, and the effect of tokens is no longer sure.
+# **With new seeds, smoothing again acts beyond CE, and dropout acts through it.** By the line, a deep shape, a lower rate and more tokens act beyond CE, too. They change CE by 6 to 7%, and in many pairs the CE of one run is outside the range of the ordinary models. There a line and a parabola differ. With the parabola all three effects are smaller at $k = 100$, and the effect of tokens is no longer sure.
 #
 # ## At the same cross-entropy
 #
@@ -235,7 +235,7 @@ draw.intervals(
 )
 
 # %% [markdown]
-# **At the same CE, the difference at $k = 100$ is 2.6% for deep runs and 2.4% for a lower rate, half of what the line gave. For tokens it is gone.** But three seeds give wide intervals, and none lies wholly beyond 1%.
+# **At the same CE, the difference at $k = 100$ is 2.6% for deep runs and 2.4% for a lower rate, about half of what the line gave. For tokens it is gone.** But three seeds give wide intervals, and none lies wholly beyond 1%.
 #
 # **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the ranks stay almost the same?
 #

@@ -21,7 +21,7 @@ GREEDY = Claim(
     " deduced from the cross-entropy value.",
     where="Section 3.2",
     test="in principle: models whose CE leaves the whole range from 0 to 1 open for"
-    " RBP_1 (CE of at least log 2). In practice: the next row",
+    " RBP_1 (CE of at least log 2). In practice: the claim on two aspects",
     main=False,  # notebook 08 has it as a main claim
 )
 TWO_ASPECTS = Claim(
