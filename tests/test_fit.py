@@ -214,7 +214,6 @@ def test_choice_of_corpus_and_family():
 
 
 def test_checkpoints_of_one_run_are_no_sizes():
-    """Their S is one and the same; the last of each run may be fitted."""
     runs = [make([1, 2], name=f"{run}/checkpoint-", S=S) for run, S in (("a", 30), ("b", 600))]
     assert rbp_curve(runs, 1).S.tolist() == [30, 600]
     with pytest.raises(InputError, match=r"b has several checkpoints: 90, 600;.*checkpoint 600"):

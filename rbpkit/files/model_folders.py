@@ -187,7 +187,7 @@ def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterab
 
 
 def _nearest(model: str) -> str:
-    """ "; did you mean NAME?": the nearest of the paper's models, or folder beside a local path."""
+    """ "; did you mean NAME?": the nearest of the paper's models, or folder next to the path."""
     if model in ARCHITECTURES:  # right, but out of reach
         return ""
     path = Path(os.path.expanduser(model))

@@ -9,11 +9,13 @@ import io
 import re
 
 import nbformat
+import pandas as pd
 import pytest
 from conftest import ROOT
 from jupytext.config import load_jupytext_config
 from PIL import Image
 
+from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.study import notebooks
 from rbpkit.study.notebooks import from_twin, notebook_names, notebooks_dir, run, socket_files
@@ -114,6 +116,15 @@ def test_a_notebook_is_built_with_its_figures_and_run_with_what_it_declares(tmp_
 def test_no_two_kernels_share_an_address():
     first, second = (socket_files().KernelManager for _ in range(2))
     assert first.transport == "ipc" and first.ip != second.ip
+
+
+def test_figure_3_csv_holds_the_published_points():
+    points = pd.read_csv(ROOT / "figures" / "figure_3.csv")
+    drawn = points[points["source"] == "published"].set_index(["corpus", "model"])["value"]
+    printed = paper.rbp_by_size().query("k == 1").rename(columns={"dataset": "corpus"})
+    gap = (drawn - printed.set_index(["corpus", "model"])["rbp"]).abs()
+    assert len(gap) == len(drawn) == len(printed) == 96 and gap.notna().all()
+    assert gap.max() <= 1e-6
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -67,8 +67,6 @@ def claims(
     identical = "does not hold"
     if abs(of_1 / of_CE - 1) <= 0.1:
         identical = "holds" if near > 21 else "holds in part"
-    lead = (scores - scores.loc["lognormal"]).loc["Weibull"]
-    cut = (scores["k"] - scores["k + 1/2"]).loc["lognormal"]  # what the place of the cut is worth
     simulated_1, simulated_CE = _exponents(laws, "simulated_")
     simulated = simulated_1 / simulated_CE
     off_CE = off_parabola(laws["CE"], laws["neg_log_rbp1"])
@@ -76,10 +74,11 @@ def claims(
     fits = fits.reindex(columns=["corpus", "family", *laws.columns])  # for a table without rows
     fits = fits[fits["neg_log_rbp1"] < np.inf]
     own = _of_families(fits)
-    off_here = []
-    for _, models in fits.groupby("corpus"):
-        if len(models) > 3:
-            off_here.append(off_parabola(models["CE"], models["neg_log_rbp1"]))
+    off_here = [
+        off_parabola(models["CE"], models["neg_log_rbp1"])
+        for _, models in fits.groupby("corpus")
+        if len(models) > 3
+    ]
     results = {
         IDENTICAL: (
             f"Figure 8a: {of_1:.3f} and {of_CE:.3f}, yes;"
@@ -87,12 +86,7 @@ def claims(
             f"alpha_1 / alpha_CE {span(own['measured'])}",
             identical,
         ),
-        LOGNORMAL: (
-            f"{span(lead, '.4f')} nats per token; the place of the cut is worth"
-            f" {span(cut, '.4f')}; rank 1 is not in the fit",
-            f"largest model of each text: {span(_leads(fits, summaries), '.3f')}",
-            "holds in part" if lead.max() < 0.01 else "does not hold",
-        ),
+        LOGNORMAL: _lognormal(scores, _leads(fits, summaries)),
         SIMILAR: (
             f"both are power laws; ratio {simulated:.2f} (measured"
             f" {of_1 / of_CE:.2f}); CE too high by {_too_high(laws)}",
@@ -120,6 +114,18 @@ def _exponents(models: pd.DataFrame, kind: str = "") -> tuple[float, float]:
     """The exponents of -log RBP_1 and of CE, as measured or `simulated_`."""
     of_1 = fit_power_law(models["S"], models[f"{kind}neg_log_rbp1"]).alpha
     return of_1, fit_power_law(models["S"], models[f"{kind}CE"]).alpha
+
+
+def _lognormal(scores: pd.DataFrame, leads: list[float]) -> tuple[str, str, str]:
+    """The row of the lognormal. leads: how far the Weibull is ahead for measured models, nats."""
+    lead = (scores - scores.loc["lognormal"]).loc["Weibull"]
+    cut = (scores["k"] - scores["k + 1/2"]).loc["lognormal"]  # what the place of the cut is worth
+    return (
+        f"{span(lead, '.4f')} nats per token; the place of the cut is worth"
+        f" {span(cut, '.4f')}; rank 1 is not in the fit",
+        f"largest model of each text: {span(leads, '.3f')}",
+        "holds in part" if lead.max() < 0.01 else "does not hold",
+    )
 
 
 def _R2(x: pd.Series, y: pd.Series) -> float:
