@@ -40,7 +40,7 @@ class Study:
 def _to_show(asked: Sequence[str], there: Collection[str], what: str, own: bool) -> list[str]:
     """The names asked for that were measured; all that were, if there are none.
 
-    Prints one line on names that were not measured, and of one's own records one on those left out.
+    Prints a line on names that were not measured; with records of one's own also on those left out.
     """
     absent = [name for name in asked if name not in there]
     if absent:

@@ -41,7 +41,7 @@ check = checker(ANSWERS, MISTAKES)
 
 LETTER, LINE = 0.0836, 0.185  # inches: a letter of 10 points, and a line
 MONO: dict[str, Any] = {"family": "DejaVu Sans Mono", "parse_math": False}
-# What is right is white, so that only mistakes stand out
+# What is right is white, so that only mistakes have a colour
 FILLS = ("white", *palette.RANK_FILLS[1:])
 RETURN = "\u21b5"
 

@@ -36,7 +36,7 @@ MISTAKES: dict[int, list[Mistake]] = {
 ANSWERS = {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}
 check = checker(ANSWERS, MISTAKES)
 
-# N -> its name, and where it stands
+# N -> its label, and the place of the label
 LENGTHS = {
     1: ("1 token", (15, 0.6)),
     10: ("10 in a row", (1.5e9, 0.4)),
