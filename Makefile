@@ -92,7 +92,7 @@ mutants: $(READY) ## do the tests of ranking, summary and fit see a change in th
 
 notebooks: $(READY) ## make notebooks/*.ipynb from notebooks/py, execute them, write figures/
 	@echo "== notebooks: from notebooks/py"
-	@$(PYTHON) -m rbpkit.study.notebooks
+	@$(PYTHON) -m rbpkit.tools.study.notebooks
 
 # A site needs packages that nothing else does; an environment of one's own must have them.
 site: $(READY) ## the executed notebooks as pages, in out/site; opens without a network

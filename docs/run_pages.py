@@ -103,7 +103,7 @@ def python_names() -> dict[str, Any]:
 
 def parsed(code: str) -> None:
     """Refuse an `rbpkit` command of a block that is not run if it has an unknown option."""
-    from rbpkit.cli.app import command_line
+    from rbpkit.tools.cli.app import command_line
 
     for line in code.splitlines():
         words = shlex.split(line.partition(" #")[0])

@@ -23,7 +23,6 @@ _NAMES = {
     "models": ["load_model"],
     "ranking": ["logit_ranks", "token_ranks"],
     "records": ["Records", "load_summaries"],
-    "tools.callback": ["RBPCallback"],
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -1,3 +1,3 @@
-from rbpkit.cli.app import main
+from rbpkit.tools.cli.app import main
 
 main()

@@ -41,13 +41,11 @@ from rbpkit.files.architectures import (
 from rbpkit.files.devices import SPREAD, torch_device
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import Checkpoint, Source, find_checkpoint
-from rbpkit.files.names import folder_name, is_address, is_table, whole_path
+from rbpkit.files.names import folder_name, whole_path
 from rbpkit.files.reading import read_tokenizer, reading_options
 from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
-from rbpkit.scores import score_table
-from rbpkit.served import served_model
 from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
@@ -168,8 +166,8 @@ def load_model(
 ) -> LoadedModel:
     """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
-    The address of a vLLM server, http://HOST:PORT/v1, is a model too (`served`), and so is a file
-    with its scores, .csv or .parquet (`scores`).
+    The address of a vLLM server, http://HOST:PORT/v1, is a model too, and so is a file with its
+    scores, scores:FILE: whatever has an opener that is registered for its prefix.
 
     image: the model reads pictures, with its own processor: any model that
         `AutoModelForImageTextToText` knows. Needs the laboratory.
@@ -197,16 +195,16 @@ def load_model(
     check_known(settings, ModelSettings, RunSettings, ServerSettings)
     named, run = ModelSettings.among(settings), RunSettings.among(settings)
     server = ServerSettings.among(settings)
-    if is_address(model):
+    given = os.fspath(model)
+    prefix = plugins.opener_prefix(given)
+    if prefix is not None:
         with quiet():
-            served = served_model(str(model), named, server)
-        return cast(LoadedModel, served)  # callers need no more of it than a Ranker has
-    if is_table(model):
-        return cast(LoadedModel, score_table(Path(model), named, server))
+            opened = plugins.opened(prefix, given, named, server)
+        return cast(LoadedModel, opened)  # callers need no more of it than a Ranker has
     if server.given:
         raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
-    own_name, found = plugins.resolve_model(os.fspath(model))
-    plugin = plugins.prefix_of(os.fspath(model))
+    own_name, found = plugins.resolve_model(given)
+    plugin = plugins.prefix_of(given)
     if callable(found):
         return cast(LoadedModel, _made_by_plugin(str(plugin), own_name, found, named, run))
     name = named.name or (plugin and own_name)  # the plugin's, wherever its folder is

@@ -16,7 +16,6 @@ from rbpkit.errors import InputError
 from rbpkit.files.architectures import context_of
 from rbpkit.files.libraries import quiet
 from rbpkit.files.manifest import JobKey
-from rbpkit.files.names import is_address, is_table
 from rbpkit.settings import ModelSettings, ReadingSettings, settings_in_key
 
 if TYPE_CHECKING:
@@ -64,10 +63,10 @@ def find_model(
 def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None:
     """InputError if a model cannot be found, before any work; its weights are not read.
 
-    Of a model of the hub its config and its tokenizer are downloaded. What a plugin makes, and what
-    is behind a server, is not looked up. The arguments are those of `load_model`.
+    Of a model of the hub its config and its tokenizer are downloaded. What a plugin makes or opens,
+    as a server's model, is not looked up. The arguments are those of `load_model`.
     """
-    if is_address(model) or is_table(model):
+    if plugins.opener_prefix(model) is not None:
         return
     found = plugins.resolve_model(model)[1]
     if callable(found):

@@ -7,6 +7,7 @@ are found without importing anything:
 - `rbpkit.corpora`: a mapping, NAME -> a function that gives the documents: strings, or a
   `PluginText`.
 - `rbpkit.models`: a mapping, NAME -> the folder of a model, or a function that gives a `Ranker`.
+- `rbpkit.openers`: a function that opens a model whose name begins with PLUGIN: (see `opened`).
 - `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
 - `rbpkit.commands`: a `cyclopts.App`, the subcommand `rbpkit PLUGIN`.
 - `rbpkit.captions`: the module that reads pictures (see `captions`).
@@ -23,7 +24,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rbpkit.errors import InputError, nearest, one_line
 
@@ -230,6 +231,21 @@ def resolve_model(model: str) -> tuple[str, Any]:
             " that names it in model_ids"
         )
     return name, found
+
+
+def opener_prefix(model: str) -> str | None:
+    """The PREFIX of "PREFIX:REST" if an opener is registered for it. Nothing is imported."""
+    prefix, colon, _ = model.partition(":")
+    return prefix if colon and prefix in _entries("openers") else None
+
+
+def opened(prefix: str, model: str, *settings: Any) -> Any:
+    """The `Ranker` of a model by its whole name, "PREFIX:REST", from the opener of its prefix.
+
+    settings: a `ModelSettings` and a `ServerSettings`.
+    """
+    opener = cast(Callable[..., Any], offered(prefix, "openers", object))
+    return called(prefix, f"its model {model!r}", opener, model, *settings)
 
 
 def family_models(plugin: str, family: str) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
-from rbpkit.cli import app
 from rbpkit.records import load_summaries, slug
+from rbpkit.tools.cli import app
 from rbpkit_pocket import families, paths
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +40,7 @@ TEXTS = (
 COMMAND_LINE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from rbpkit.cli.app import main
+from rbpkit.tools.cli.app import main
 main()
 """
 

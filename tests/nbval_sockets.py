@@ -1,10 +1,10 @@
-"""A plugin of `make test`: nbval reaches its kernels as `rbpkit.study.notebooks` does."""
+"""A plugin of `make test`: nbval reaches its kernels as `rbpkit.tools.study.notebooks` does."""
 
 from functools import partial
 
 import nbval.kernel
 
-from rbpkit.study.notebooks import socket_files
+from rbpkit.tools.study.notebooks import socket_files
 
 
 def start_manager(manager, **options):

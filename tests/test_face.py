@@ -39,7 +39,7 @@ IMPORTS = {
     # Tables and predictions need no extra, so nothing that draws.
     "import rbpkit.stats.noise, rbpkit.stats.prediction": {"torch", "matplotlib"},
     f"from rbpkit import {LIGHT}, load_summaries, paper": {"torch"},
-    "import rbpkit.study.params, rbpkit.plots, rbpkit_pocket.plugin": {"torch"},
+    "import rbpkit.tools.study.params, rbpkit.plots, rbpkit_pocket.plugin": {"torch"},
 }
 CHECK = "; there = {heavy} & set(sys.modules); assert not there, (there, {code!r})\n"
 

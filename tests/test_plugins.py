@@ -12,9 +12,9 @@ from conftest import TEXTS, forget, install, study_file
 from rbpkit import load_corpus, load_model, measure, plugins
 from rbpkit.errors import InputError
 from rbpkit.records import load_summaries
-from rbpkit.study.params import Params
-from rbpkit.study.reproduce import compare_with_reference, with_trained_models
-from rbpkit.study.sweep import sweep
+from rbpkit.tools.study.params import Params
+from rbpkit.tools.study.reproduce import compare_with_reference, with_trained_models
+from rbpkit.tools.study.sweep import sweep
 from rbpkit_pocket import paths
 
 SOURCE = """

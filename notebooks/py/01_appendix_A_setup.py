@@ -36,7 +36,7 @@ import pandas as pd
 from rbpkit import fit_power_law, paper
 from rbpkit.corpora import HUB_CORPORA
 from rbpkit.stats.curves import published_curves
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_01 as draw
 
 check_parameters(globals())

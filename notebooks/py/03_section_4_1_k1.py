@@ -30,7 +30,7 @@ from scipy import stats
 
 from rbpkit import fit_curves, fit_power_law, paper
 from rbpkit.stats.curves import published_curves
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_03 as draw
 
 check_parameters(globals())

@@ -30,7 +30,7 @@ import pandas as pd
 
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.stats.curves import published_curves
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_04 as draw
 
 check_parameters(globals())

@@ -27,7 +27,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.stats.curves import table1_curves
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_06 as draw
 
 check_parameters(globals())

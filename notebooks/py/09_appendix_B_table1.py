@@ -28,7 +28,7 @@ from scipy import stats
 
 from rbpkit import fit_power_law, paper
 from rbpkit.stats.curves import table1_curves
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_09 as draw
 
 check_parameters(globals())

@@ -38,7 +38,7 @@ import pandas as pd
 
 from rbpkit import fit_power_law, paper
 from rbpkit.fit import root_mean_square
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions import notebook_17 as draw
 from rbpkit_pocket.findings.blind import covered, errors_by_text, judged_rows, log_errors

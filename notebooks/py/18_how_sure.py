@@ -31,7 +31,7 @@ from scipy.stats import t
 
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.stats.curves import published_curves
-from rbpkit.study.params import check_parameters
+from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_18 as draw
 from rbpkit_pocket.companions import tables_18 as tables
 

@@ -9,10 +9,10 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from rbpkit.cli.app import new_app
-from rbpkit.cli.common import say
 from rbpkit.errors import InputError
-from rbpkit.study.checks import folder_to_write
+from rbpkit.tools.cli.app import new_app
+from rbpkit.tools.cli.common import say
+from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket import families, recipes
 
 pocket_app = new_app("pocket", "The pocket models, and how they are trained.")

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from rbpkit.fit import Measured
 from rbpkit.records import load_summaries
-from rbpkit.study.reproduce import differing
 from rbpkit.summary import Summary
+from rbpkit.tools.study.reproduce import differing
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals
 

@@ -1,4 +1,4 @@
-"""Names: of a model in a folder, of the runs in several, of a server."""
+"""Names: of a model in a folder, of the runs in several."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ AnyPath = str | os.PathLike[str]
 
 # As transformers' Trainer calls the folders that it writes during a run.
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
-
-
-def is_address(source: object) -> bool:
-    """Whether a model is named by the address of a server."""
-    return isinstance(source, str) and source.startswith(("http://", "https://"))
-
-
-def is_table(source: object) -> bool:
-    """Whether a model is named by a file with a table of its scores."""
-    return isinstance(source, str | os.PathLike) and str(source).endswith((".csv", ".parquet"))
 
 
 def cached_repository(folder: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""Tools next to the study: rank view, Trainer callback, lm-evaluation-harness.
+"""Tools on top: command line, studies, servers, scores, rank view, callback, lm-evaluation-harness.
 
-The loop and the fits do not know them.
+No module outside this folder imports one of them; `python -m rbpkit` is the command line.
 """

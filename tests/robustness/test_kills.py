@@ -19,9 +19,9 @@ from conftest import COMMAND_LINE, ROOT, TEXTS, digests, needs_proc, study_file,
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import job_lock
-from rbpkit.study.jobs import Job
-from rbpkit.study.params import load_params
-from rbpkit.study.sweep import sweep
+from rbpkit.tools.study.jobs import Job
+from rbpkit.tools.study.params import load_params
+from rbpkit.tools.study.sweep import sweep
 from rbpkit_pocket import families
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

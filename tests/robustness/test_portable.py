@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from rbpkit.study.notebooks import notebook_names, run
+from rbpkit.tools.study.notebooks import notebook_names, run
 
 RTOL, ATOL = 2e-5, 1e-9  # a step in the last digit that is written; differences of about 1e-16
 

@@ -19,8 +19,9 @@ from transformers import (
     default_data_collator,
 )
 
-from rbpkit import RBPCallback, measure
+from rbpkit import measure
 from rbpkit.errors import InputError
+from rbpkit.tools.callback import RBPCallback
 from rbpkit_pocket import families
 
 KS = (1, 10, 500)

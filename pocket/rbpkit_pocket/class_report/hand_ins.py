@@ -20,7 +20,7 @@ import pandas as pd
 
 import rbpkit
 from rbpkit.errors import InputError, one_line
-from rbpkit.study.notebooks import notebook_names
+from rbpkit.tools.study.notebooks import notebook_names
 
 Content = TypeVar("Content")
 

@@ -16,7 +16,7 @@ from papermill import PapermillExecutionError, execute_notebook
 
 from rbpkit.errors import InputError
 from rbpkit.files.writing import write_whole
-from rbpkit.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
+from rbpkit.tools.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
 from rbpkit_pocket.class_report.hand_ins import find_hand_ins
 
 

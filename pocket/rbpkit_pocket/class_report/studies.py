@@ -12,10 +12,10 @@ import pandas as pd
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
 from rbpkit.records import load_summaries
-from rbpkit.study.notebooks import run
-from rbpkit.study.params import Params, load_params
-from rbpkit.study.reproduce import comparison
 from rbpkit.summary import Summary
+from rbpkit.tools.study.notebooks import run
+from rbpkit.tools.study.params import Params, load_params
+from rbpkit.tools.study.reproduce import comparison
 from rbpkit_pocket.class_report.hand_ins import HandIns, check_regular, read_bytes
 from rbpkit_pocket.trained_again import summaries as pocket_summaries
 from rbpkit_pocket.trained_again import training_of

@@ -14,8 +14,8 @@ from bs4 import BeautifulSoup
 
 from rbpkit.files.manifest import Manifest
 from rbpkit.records import slug
-from rbpkit.study.notebooks import notebook_names, notebooks_dir, run
 from rbpkit.summary import Summary
+from rbpkit.tools.study.notebooks import notebook_names, notebooks_dir, run
 from rbpkit_pocket import paths
 
 PYTHIA = ["pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4"]

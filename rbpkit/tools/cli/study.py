@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from rbpkit.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_rows, print_table, say
 from rbpkit.errors import InputError, reason
-from rbpkit.study.checks import folder_to_write
+from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_rows, print_table, say
+from rbpkit.tools.study.checks import folder_to_write
 
 if TYPE_CHECKING:
     from huggingface_hub import DryRunFileInfo
 
-    from rbpkit.study.params import Params
+    from rbpkit.tools.study.params import Params
 
 Download = dict[str, Any]
 """What `snapshot_download` is given for a repository of the hub."""
@@ -42,16 +42,16 @@ def sweep(
     ] = None,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
-    from rbpkit.study.params import load_params
+    from rbpkit.tools.study.params import load_params
 
     loaded = load_params(params)
     folder = folder_to_write(out)
-    from rbpkit.study.jobs import corpus_names, study_models
+    from rbpkit.tools.study.jobs import corpus_names, study_models
 
     # A name that is not known shows now: the next line loads torch, which takes seconds.
     study_models(loaded)
     corpus_names(loaded)
-    from rbpkit.study.sweep import sweep as run
+    from rbpkit.tools.study.sweep import sweep as run
 
     try:
         result = run(
@@ -82,7 +82,7 @@ def status(
     form: Table = TEXT_TABLE,
 ) -> None:
     """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
-    from rbpkit.study.params import load_params
+    from rbpkit.tools.study.params import load_params
 
     loaded = load_params(params)
     records = loaded.records_dir if out is None else out
@@ -91,7 +91,7 @@ def status(
     folder = Path(records)  # which is only read
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: is a file, not a folder")
-    from rbpkit.study.jobs import study_status
+    from rbpkit.tools.study.jobs import study_status
 
     jobs = study_status(loaded, folder)
     print_table(jobs, form, digits=1)
@@ -115,12 +115,12 @@ def reproduce(
     ] = None,
 ) -> None:
     """Measure a study, run the notebooks on it, and compare with what ships and is published."""
-    from rbpkit.study.params import load_params
+    from rbpkit.tools.study.params import load_params
 
     loaded = load_params(params)
     folder = folder_to_write(f"out/{params.stem}" if out is None else out)
     from rbpkit.plots import FORMAT_VARIABLE, figure_format
-    from rbpkit.study.reproduce import reproduce as run
+    from rbpkit.tools.study.reproduce import reproduce as run
 
     os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
     progress = sys.stderr.isatty()
@@ -155,7 +155,7 @@ def fetch(
     dry_run: Annotated[bool, Parameter(help="List; download nothing.")] = False,
 ) -> None:
     """Download the models and corpora of a parameter file into the Hugging Face cache."""
-    from rbpkit.study.params import load_params
+    from rbpkit.tools.study.params import load_params
 
     study = load_params(params)
     from huggingface_hub import snapshot_download
@@ -190,8 +190,8 @@ def _downloads(study: Params) -> dict[str, Download]:
     from rbpkit import plugins
     from rbpkit.corpora import ON_HUB
     from rbpkit.files.model_folders import SAFETENSORS, SMALL_FILES
-    from rbpkit.files.names import is_address
-    from rbpkit.study.jobs import corpus_names, study_models
+    from rbpkit.tools.served import is_address
+    from rbpkit.tools.study.jobs import corpus_names, study_models
 
     files: dict[tuple[str, str], list[str]] = {}  # patterns, by kind and name
     for model in study_models(study).values():

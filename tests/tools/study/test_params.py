@@ -10,8 +10,8 @@ from conftest import ROOT
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.study.jobs import corpus_names
-from rbpkit.study.params import load_params
+from rbpkit.tools.study.jobs import corpus_names
+from rbpkit.tools.study.params import load_params
 
 GOOD = "source: pocket\nfamilies: [Pythia]\ncorpus_names: ['pocket:qa']\n"
 

@@ -22,14 +22,14 @@ from bs4 import BeautifulSoup
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries, slug
-from rbpkit.study.notebooks import from_twin, notebook_names
+from rbpkit.tools.study.notebooks import from_twin, notebook_names
 from rbpkit_pocket import paths
 from rbpkit_pocket.class_report.hand_ins import HandIns, find_hand_ins, read_answers, read_bytes
 from rbpkit_pocket.class_report.run import run_class
 from rbpkit_pocket.class_report.studies import study_tables
 from rbpkit_pocket.class_report.tables import without_formula
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SOLUTIONS = ROOT / "docs" / "solutions"
 ANSWER = re.compile(r"^answer_(\d+) = (.+)$", re.MULTILINE)
 CHECKED = re.compile(r"^(\d+): (.*)$", re.MULTILINE)

@@ -11,7 +11,7 @@ from rbpkit import fit_curves, load_corpus, measure
 from rbpkit.errors import InputError
 from rbpkit.fit import curves_of_all
 from rbpkit.records import load_summaries
-from rbpkit.scores import LogitsRanker, ScoreTable
+from rbpkit.tools.scores import LogitsRanker, ScoreTable
 from rbpkit_pocket import families
 
 TEXTS = ["one two three two one", "three two one", "two two three one one two"]
@@ -51,7 +51,7 @@ def test_a_function_and_a_table_of_its_scores_give_the_same_fit(rbpkit, tmp_path
         else:
             table.to_parquet(scores)
         status, out, err = rbpkit(
-            *("measure", "--model", scores, "--size", about.S, "--vocabulary", about.V),
+            *("measure", "--model", f"scores:{scores}", "--size", about.S, "--vocabulary", about.V),
             *("--corpus", "pocket:humaneval", "--documents", 5, "--max-length", 100),
             *("--family", "bigram", "--out", tmp_path / "tables", "--json"),
         )
@@ -112,6 +112,6 @@ def test_a_table_needs_a_size(tmp_path):
     path = tmp_path / "scores.csv"
     scores().to_csv(path)
     with pytest.raises(InputError, match="give --size"):
-        measure(path, TEXTS)
+        measure(f"scores:{path}", TEXTS)
     with pytest.raises(InputError, match="not a table that can be read"):
-        measure(tmp_path / "none.parquet", TEXTS, size=3, vocabulary=9)
+        measure(f"scores:{tmp_path}/none.parquet", TEXTS, size=3, vocabulary=9)

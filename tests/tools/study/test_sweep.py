@@ -25,10 +25,10 @@ from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import iter_manifests, job_lock
-from rbpkit.study import work
-from rbpkit.study.jobs import Job, study_models, study_status
-from rbpkit.study.params import Params, load_params
-from rbpkit.study.sweep import sweep
+from rbpkit.tools.study import work
+from rbpkit.tools.study.jobs import Job, study_models, study_status
+from rbpkit.tools.study.params import Params, load_params
+from rbpkit.tools.study.sweep import sweep
 from rbpkit_pocket import families
 
 SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))

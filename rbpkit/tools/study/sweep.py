@@ -17,10 +17,17 @@ from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement
 from rbpkit.planning import find_model, look_up
 from rbpkit.records import RecordFile, read_manifest, summary_of
-from rbpkit.study.engines import InThisProcess, Start, in_processes, on_ray
-from rbpkit.study.jobs import Failure, Job, note_failure, read_corpora, read_failures, study_models
-from rbpkit.study.params import Params
-from rbpkit.study.work import Task, Told, finished, forget_model, measure_task
+from rbpkit.tools.study.engines import InThisProcess, Start, in_processes, on_ray
+from rbpkit.tools.study.jobs import (
+    Failure,
+    Job,
+    note_failure,
+    read_corpora,
+    read_failures,
+    study_models,
+)
+from rbpkit.tools.study.params import Params
+from rbpkit.tools.study.work import Task, Told, finished, forget_model, measure_task
 
 TRIES = 2  # of a job whose worker dies, as a cluster may lose a node
 

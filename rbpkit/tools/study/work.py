@@ -23,8 +23,8 @@ from rbpkit.models import LoadedModel, load_model
 from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import RecordFile, find_done, job_lock, slug
 from rbpkit.settings import ReadingSettings
-from rbpkit.study.jobs import Failure, Job
-from rbpkit.study.params import Params
+from rbpkit.tools.study.jobs import Failure, Job
+from rbpkit.tools.study.params import Params
 
 WAIT = 1  # seconds after which a locked job is left to the process that has it
 MOST_OF_A_TRACE = 8_000  # characters

@@ -21,8 +21,8 @@ from tqdm import tqdm
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.devices import SPREAD
-from rbpkit.study.checks import cores
-from rbpkit.study.params import Params
+from rbpkit.tools.study.checks import cores
+from rbpkit.tools.study.params import Params
 
 Start = Callable[[], Executor]
 

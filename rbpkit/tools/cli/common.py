@@ -18,7 +18,7 @@ from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import HASHES, choosable
-from rbpkit.study.checks import folder_to_write
+from rbpkit.tools.study.checks import folder_to_write
 
 if TYPE_CHECKING:
     import pandas as pd

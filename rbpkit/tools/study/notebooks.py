@@ -1,6 +1,6 @@
 """The notebooks: made from their percent twins and executed, or run with parameters.
 
-`python -m rbpkit.study.notebooks [NAME ...]` makes `notebooks/NAME.ipynb` from its twin
+`python -m rbpkit.tools.study.notebooks [NAME ...]` makes `notebooks/NAME.ipynb` from its twin
 `notebooks/py/NAME.py`, which is the source, and writes its figures into `figures/`.
 """
 

@@ -132,11 +132,12 @@ class ScoreTable(Ranker):
         return {str(column): values.to_numpy() for column, values in rows.items()}
 
 
-def score_table(path: Path, model: ModelSettings, given: ServerSettings) -> ScoreTable:
-    """The model of a table in a file, CSV or Parquet; its name is that of the file by default.
+def score_table(table_name: str, model: ModelSettings, given: ServerSettings) -> ScoreTable:
+    """The model of a table in a file, "scores:FILE", CSV or Parquet, by default called as the file.
 
     Raises InputError for a file that cannot be read, without S and V, and as `ScoreTable`.
     """
+    path = Path(table_name.partition(":")[2])
     if not given.size or not given.vocabulary:
         raise InputError(
             f"{path}: of a table of scores give --size (S, non-embedding parameters) and"

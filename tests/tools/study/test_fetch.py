@@ -7,8 +7,8 @@ from huggingface_hub import DryRunFileInfo
 
 from rbpkit.corpora import HUB_CORPORA, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.study.jobs import read_corpora
-from rbpkit.study.params import load_params
+from rbpkit.tools.study.jobs import read_corpora
+from rbpkit.tools.study.params import load_params
 
 
 def test_what_is_here_needs_nothing_and_no_network_is_one_line(hub, rbpkit):

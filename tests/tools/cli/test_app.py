@@ -136,7 +136,7 @@ STARTS = {
 }
 NOT_LOADED = """
 import sys
-from rbpkit.cli.app import main
+from rbpkit.tools.cli.app import main
 for line, unwanted in {starts}.items():
     sys.argv = ["rbpkit", *line.split()]
     try:
@@ -242,7 +242,7 @@ def test_what_the_machine_lacks_is_one_line(error, says, rbpkit, monkeypatch):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("rbpkit.study.params.load_params", fail)
+    monkeypatch.setattr("rbpkit.tools.study.params.load_params", fail)
     status, _, notes = rbpkit("reproduce", ROOT / "params" / "pocket.yaml")
     assert status == 2 and notes.count("\n") == 1 and says in notes
 

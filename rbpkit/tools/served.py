@@ -136,6 +136,11 @@ class Server:
             return scores
 
 
+def is_address(source: str) -> bool:
+    """Whether a model is named by the address of a server."""
+    return source.startswith(("http://", "https://"))
+
+
 def served_name(address: str) -> str:
     """The name of the only model behind an address. Raises InputError as `served_model`."""
     return _about(_server_at(address), None)["id"]

@@ -14,14 +14,14 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from pydantic import ValidationError
 
 from rbpkit import __version__, plugins
-from rbpkit.cli.common import SEVERAL, say
-from rbpkit.cli.measure import look, measure
-from rbpkit.cli.results import compare, fit, predict, show
-from rbpkit.cli.study import classroom, fetch, reproduce, status, sweep
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import choosable
 from rbpkit.settings import why
-from rbpkit.study.checks import missing_extra
+from rbpkit.tools.cli.common import SEVERAL, say
+from rbpkit.tools.cli.measure import look, measure
+from rbpkit.tools.cli.results import compare, fit, predict, show
+from rbpkit.tools.cli.study import classroom, fetch, reproduce, status, sweep
+from rbpkit.tools.study.checks import missing_extra
 
 
 def new_app(name: str, help: str, version: str = "") -> App:

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from conftest import assert_same_columns, content, study_file, write_jsonl
 
-from rbpkit import InputError, load_model, load_summaries, measure, served
+from rbpkit import InputError, load_model, load_summaries, measure
+from rbpkit.tools import served
 from rbpkit_pocket import paths
 
 # Of vLLM 0.32.0 with the pocket model qwen-w96-l3, on a CPU.
-RECORDED = json.loads((Path(__file__).parent / "data/served_answers.json").read_text())
+RECORDED = json.loads((Path(__file__).parent / "served_answers.json").read_text())
 MODEL = "qwen-w96-l3"
 
 

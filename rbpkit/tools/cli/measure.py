@@ -11,17 +11,6 @@ from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt
 from cyclopts.validators import Number
 
-from rbpkit.cli.common import (
-    TEXT_TABLE,
-    CorpusName,
-    Model,
-    Out,
-    Table,
-    each_k,
-    measured_rows,
-    print_rows,
-    say,
-)
 from rbpkit.errors import InputError
 from rbpkit.files.devices import set_threads
 from rbpkit.settings import (
@@ -32,7 +21,18 @@ from rbpkit.settings import (
     ServerSettings,
     TextSettings,
 )
-from rbpkit.study.checks import folder_to_write
+from rbpkit.tools.cli.common import (
+    TEXT_TABLE,
+    CorpusName,
+    Model,
+    Out,
+    Table,
+    each_k,
+    measured_rows,
+    print_rows,
+    say,
+)
+from rbpkit.tools.study.checks import folder_to_write
 
 # numpy, torch and all that imports them are imported in the functions that need them: they take
 # seconds, and help and refusals should not.
@@ -48,7 +48,7 @@ def measure(
     *,
     model: Annotated[
         list[str],
-        Parameter(help="Hub ids, folders, pocket:NAME, .gguf, scores, servers; one or several."),
+        Parameter(help="Hub ids, folders, pocket:NAME, .gguf, scores:FILE, servers; several too."),
     ],
     corpus: CorpusName,
     out: Out,

@@ -15,8 +15,9 @@ from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
 from rbpkit.planning import find_model
 from rbpkit.records import load_summaries
-from rbpkit.study.params import Params, load_params
-from rbpkit.study.reproduce import (
+from rbpkit.summary import Summary
+from rbpkit.tools.study.params import Params, load_params
+from rbpkit.tools.study.reproduce import (
     CE_TOLERANCE,
     RBP_TOLERANCE,
     compare_with_reference,
@@ -24,7 +25,6 @@ from rbpkit.study.reproduce import (
     reproduce,
     with_trained_models,
 )
-from rbpkit.summary import Summary
 from rbpkit_pocket import families, paths, recipes, training
 from rbpkit_pocket.ablations import load_totals
 from rbpkit_pocket.plugin import TEXT_CORPORA

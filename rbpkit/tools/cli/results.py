@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, Token
 from cyclopts.types import NonNegativeInt
 
-from rbpkit.cli.common import (
+from rbpkit.errors import InputError
+from rbpkit.plugins import corpus_called
+from rbpkit.tools.cli.common import (
     ALL,
     TEXT_TABLE,
     Chosen,
@@ -29,8 +31,6 @@ from rbpkit.cli.common import (
     say,
     say_if_k_is_all,
 )
-from rbpkit.errors import InputError
-from rbpkit.plugins import corpus_called
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,13 +15,13 @@ from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import JobKey, Manifest
-from rbpkit.files.names import cached_repository, folder_name, is_address
+from rbpkit.files.names import cached_repository, folder_name
 from rbpkit.files.writing import write_whole
 from rbpkit.planning import why_missing
 from rbpkit.records import iter_manifests
-from rbpkit.served import ServedModel, served_name
 from rbpkit.settings import TextSettings, settings_in_key
-from rbpkit.study.params import Params
+from rbpkit.tools.served import ServedModel, is_address, served_name
+from rbpkit.tools.study.params import Params
 
 COLUMNS = ["model", "corpus", "reason", "trace"]  # of failures.csv
 

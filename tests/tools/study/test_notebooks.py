@@ -17,9 +17,9 @@ from PIL import Image
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.study import notebooks
-from rbpkit.study.notebooks import from_twin, notebook_names, notebooks_dir, run, socket_files
-from rbpkit.study.params import load_params
+from rbpkit.tools.study import notebooks
+from rbpkit.tools.study.notebooks import from_twin, notebook_names, notebooks_dir, run, socket_files
+from rbpkit.tools.study.params import load_params
 
 NAMES = notebook_names()
 
