@@ -35,6 +35,7 @@ HEAVY = {"torch", "transformers", "datasets", "pandas", "matplotlib", "pyarrow"}
 LIGHT = "Curve, InputError, Records, fit_curves, fit_power_law, fit_rbp_law"
 IMPORTS = {
     "import rbpkit": HEAVY,
+    "import rbpkit.check": HEAVY,
     "import rbpkit.corpora": HEAVY - {"pandas"},
     # Tables and predictions need no extra, so nothing that draws.
     "import rbpkit.stats.noise, rbpkit.stats.prediction": {"torch", "matplotlib"},

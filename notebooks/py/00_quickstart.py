@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_rbp_law, load_corpus, load_model, load_summaries, logit_ranks, measure
+from rbpkit.check import check_parameters
 from rbpkit.stats.curves import models_of
 from rbpkit.tools.rank_view import look
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions import notebook_00 as draw
 

@@ -34,9 +34,9 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law, paper
+from rbpkit.check import check_parameters
 from rbpkit.corpora import HUB_CORPORA
 from rbpkit.stats.curves import published_curves
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_01 as draw
 
 check_parameters(globals())

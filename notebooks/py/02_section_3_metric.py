@@ -28,7 +28,7 @@ from scipy import special
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rbpkit import fit_power_law, load_corpus, measure
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions import notebook_02 as draw
 

@@ -29,8 +29,8 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit import fit_curves, fit_power_law, paper
+from rbpkit.check import check_parameters
 from rbpkit.stats.curves import published_curves
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_03 as draw
 
 check_parameters(globals())

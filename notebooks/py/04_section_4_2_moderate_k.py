@@ -29,8 +29,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law, paper, plots
+from rbpkit.check import check_parameters
 from rbpkit.stats.curves import published_curves
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_04 as draw
 
 check_parameters(globals())

@@ -27,7 +27,7 @@ import pandas as pd
 from scipy.stats import beta, linregress
 
 from rbpkit import paper
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.companions import notebook_05 as draw
 
 check_parameters(globals())

@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import paper
+from rbpkit.check import check_parameters
 from rbpkit.stats.curves import table1_curves
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_06 as draw
 
 check_parameters(globals())

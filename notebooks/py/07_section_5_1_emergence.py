@@ -31,7 +31,7 @@ import pandas as pd
 from scipy.stats import linregress
 
 from rbpkit import load_corpus, load_model, measure
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.companions import notebook_07 as draw
 from rbpkit_pocket.families import model_folder
 from rbpkit_pocket.findings.windows import effective_of_ten, published_windows

@@ -33,7 +33,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from rbpkit import fit_power_law, paper
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.companions import notebook_08 as draw
 from rbpkit_pocket.findings import other_laws, rank_laws
 

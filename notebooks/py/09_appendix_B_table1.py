@@ -27,8 +27,8 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit import fit_power_law, paper
+from rbpkit.check import check_parameters
 from rbpkit.stats.curves import table1_curves
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_09 as draw
 
 check_parameters(globals())

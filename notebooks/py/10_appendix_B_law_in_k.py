@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law, paper
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.companions import notebook_10 as draw
 from rbpkit_pocket.findings.rank_laws import like_a_lognormal
 

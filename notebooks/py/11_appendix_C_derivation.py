@@ -27,7 +27,7 @@ import sympy as sp
 from scipy import special, stats
 
 from rbpkit import paper
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.companions import notebook_11 as draw
 from rbpkit_pocket.findings import rank_laws
 

@@ -20,7 +20,7 @@ records_dir = ""  # a folder of records of your own; empty: the pocket models
 figures_dir = ""  # where this run's notebooks wrote their tables; empty: the committed tables
 
 # %%
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.companions import notebook_12 as draw
 from rbpkit_pocket.companions.claims import VERDICTS
 

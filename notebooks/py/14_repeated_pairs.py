@@ -25,7 +25,7 @@ import pandas as pd
 import torch
 
 from rbpkit import fit_power_law, load_model
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket import ablations, paths
 from rbpkit_pocket.companions import notebook_14 as draw
 from rbpkit_pocket.findings.joint_law import held_out_errors

@@ -24,8 +24,8 @@ figures_dir = ""  # where to write the figures and their points; empty: nowhere
 import numpy as np
 import pandas as pd
 
+from rbpkit.check import check_parameters
 from rbpkit.fit import fit_power_law, root_mean_square
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_16 as draw
 from rbpkit_pocket.companions import tables_16 as tables
 from rbpkit_pocket.findings.joint_law import fit_joint, leave_out

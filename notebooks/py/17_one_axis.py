@@ -37,8 +37,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law, paper
+from rbpkit.check import check_parameters
 from rbpkit.fit import root_mean_square
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket import paths
 from rbpkit_pocket.companions import notebook_17 as draw
 from rbpkit_pocket.findings.blind import covered, errors_by_text, judged_rows, log_errors

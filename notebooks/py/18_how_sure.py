@@ -30,8 +30,8 @@ import pandas as pd
 from scipy.stats import t
 
 from rbpkit import fit_power_law, paper, plots
+from rbpkit.check import check_parameters
 from rbpkit.stats.curves import published_curves
-from rbpkit.tools.study.params import check_parameters
 from rbpkit_pocket.companions import notebook_18 as draw
 from rbpkit_pocket.companions import tables_18 as tables
 

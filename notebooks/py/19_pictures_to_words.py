@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import fit_power_law
-from rbpkit.tools.study.params import check_parameters
+from rbpkit.check import check_parameters
 from rbpkit_pocket.captioners import CAPTIONER_SIZES
 from rbpkit_pocket.companions import notebook_19 as draw
 

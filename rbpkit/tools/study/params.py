@@ -8,41 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
-from pydantic import BeforeValidator, Field, PositiveInt, field_validator
+from pydantic import field_validator
 
 from rbpkit import plugins
+from rbpkit.check import Names, Shown
 from rbpkit.errors import InputError
-from rbpkit.records import load_summaries
-from rbpkit.settings import FileSettings, ReadingSettings, RunSettings, Settings, TextSettings
-
-
-def _without_doubles(value: Any) -> tuple[Any, ...]:
-    """A list of a study as a tuple. Raises ValueError for anything else, and for doubles."""
-    if not isinstance(value, list | tuple):
-        raise ValueError("must be a list, in square brackets")
-    if len(set(map(str, value))) != len(value):
-        raise ValueError("names something twice")
-    return tuple(value)
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
-Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
-
-
-class Shown(Settings):
-    """What the notebooks show: their parameters."""
-
-    families: Names = ()
-    corpus_names: Names = ()
-    ks: Counts = (1, 10, 50, 100)
-    Ns: Counts = (1, 2, 5, 10, 20, 50, 100)
-    records_dir: str = ""
-    figures_dir: str = ""
+from rbpkit.settings import FileSettings, ReadingSettings, RunSettings, TextSettings
 
 
 class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
@@ -159,26 +134,3 @@ def _what_is_broken(error: Exception) -> str:
         problem = "use spaces, not tabs"
     mark = getattr(error, "problem_mark", None)
     return f"line {mark.line + 1}: {problem}" if mark is not None else problem
-
-
-def check_parameters(names: Mapping[str, Any]) -> None:
-    """Check a notebook's parameters, as papermill may have set them, by the rules of a study.
-
-    names: the notebook's `globals()`. papermill makes a variable of each key, and warns about one
-        that the notebook does not have.
-
-    With records of the reader's own it says that the text speaks of other models.
-    Raises InputError, one line that names every key at fault, or if a records_dir has no records.
-    """
-    given = {name: names[name] for name in Shown.model_fields if name in names}
-    Shown.of(given, "papermill")
-    records_dir = names.get("records_dir")
-    if records_dir:
-        manifests = [summary.manifest for summary in load_summaries(records_dir, checkpoint="last")]
-        models = {manifest.model for manifest in manifests}
-        families = sorted({manifest.family for manifest in manifests})
-        corpora = sorted({manifest.corpus for manifest in manifests})
-        print(
-            f"The text speaks of the pocket models; you gave records of {len(models)} models"
-            f" ({', '.join(families)}) on {', '.join(corpora)}."
-        )

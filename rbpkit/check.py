@@ -1,0 +1,62 @@
+"""The parameters of a notebook, as papermill may have set them, and their check.
+
+papermill makes a variable of each key, so no key may have the name of a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PositiveInt
+
+from rbpkit.settings import Settings
+
+
+def _without_doubles(value: Any) -> tuple[Any, ...]:
+    """A list of a study as a tuple. Raises ValueError for anything else, and for doubles."""
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list, in square brackets")
+    if len(set(map(str, value))) != len(value):
+        raise ValueError("names something twice")
+    return tuple(value)
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
+Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
+
+
+class Shown(Settings):
+    """What the notebooks show: their parameters."""
+
+    families: Names = ()
+    corpus_names: Names = ()
+    ks: Counts = (1, 10, 50, 100)
+    Ns: Counts = (1, 2, 5, 10, 20, 50, 100)
+    records_dir: str = ""
+    figures_dir: str = ""
+
+
+def check_parameters(names: Mapping[str, Any]) -> None:
+    """Check a notebook's parameters, as papermill may have set them, by the rules of a study.
+
+    names: the notebook's `globals()`. papermill makes a variable of each key, and warns about one
+        that the notebook does not have.
+
+    With records of the reader's own it says that the text speaks of other models.
+    Raises InputError, one line that names every key at fault, or if a records_dir has no records.
+    """
+    given = {name: names[name] for name in Shown.model_fields if name in names}
+    Shown.of(given, "papermill")
+    records_dir = names.get("records_dir")
+    if records_dir:
+        from rbpkit.records import load_summaries  # most notebooks need no records
+
+        manifests = [summary.manifest for summary in load_summaries(records_dir, checkpoint="last")]
+        models = {manifest.model for manifest in manifests}
+        families = sorted({manifest.family for manifest in manifests})
+        corpora = sorted({manifest.corpus for manifest in manifests})
+        print(
+            f"The text speaks of the pocket models; you gave records of {len(models)} models"
+            f" ({', '.join(families)}) on {', '.join(corpora)}."
+        )
