@@ -115,7 +115,7 @@ lint: $(READY) ## ruff (rules and format) and mypy (types)
 	@$(PYTHON) -m mypy
 
 # Tools for maintainers alone, so no extra of the package.
-release: $(READY) ## build both distributions, check them, try them in an empty environment
+release: $(READY) ## build the distributions, check them, try them in an empty environment
 	@$(PYTHON) -c "import build, twine" 2>/dev/null || $(PYTHON) -m pip install -q build==1.3.0 twine==6.2.0
 	@$(PYTHON) .ci/release.py
 
@@ -132,7 +132,7 @@ own-python:
 	@$(call check_python,$(PYTHON),PYTHON)
 
 # The stamp is written last, so an installation that was interrupted is done again.
-$(VENV)/.installed: pyproject.toml pocket/pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml pocket/pyproject.toml notebooks/pyproject.toml constraints.txt
 	@if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
 		$(call check_python,$(BASE_PYTHON),BASE_PYTHON); \
 		echo "== making $(VENV) with $$($(BASE_PYTHON) -V)"; \
@@ -140,5 +140,5 @@ $(VENV)/.installed: pyproject.toml pocket/pyproject.toml constraints.txt
 	fi
 	@$(call check_python,$(VENV)/bin/python,PYTHON)
 	@echo "== installing into $(VENV): the first time this takes some minutes (torch is large)"
-	@$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[test]' -e pocket
+	@$(VENV)/bin/python -m pip install -q -c constraints.txt -e '.[test]' -e pocket -e notebooks
 	@touch $@

@@ -1,11 +1,12 @@
-"""Build both distributions and try them: `python .ci/release.py` (`make release`).
+"""Build the distributions and try them: `python .ci/release.py` (`make release`).
 
-1. A wheel and a source archive of rbpkit and of rbpkit-pocket, in dist/.
+1. A wheel and a source archive of rbpkit, rbpkit-pocket and rbpkit-notebooks, in dist/.
 2. `twine check --strict`; rbpkit's wheel is below 1 MB and has no weights, summaries or glyphs; the
    wheel that each source archive builds has the same files.
 3. In an empty environment outside the repository: rbpkit alone measures, shows and fits a folder of
    text with three models given as folders, and refuses `pocket:NAME` in one line.
-4. With the laboratory installed too, `pocket:NAME` is measured.
+4. With the laboratory installed too, `pocket:NAME` is measured; what the notebooks draw can be
+   imported once it is installed.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ def files_of(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
-def build() -> tuple[Path, Path]:
-    """The two wheels, built and checked."""
+def build() -> list[Path]:
+    """The three wheels, built and checked, each before those that need it."""
     shutil.rmtree(DIST, ignore_errors=True)
-    for project in (ROOT, ROOT / "pocket"):
+    for project in (ROOT, ROOT / "pocket", ROOT / "notebooks"):
         run(sys.executable, "-m", "build", "--outdir", DIST, project)
     run(sys.executable, "-m", "twine", "check", "--strict", *sorted(DIST.iterdir()))
     wheels = []
-    for name in ("rbpkit", "rbpkit_pocket"):
+    for name in ("rbpkit", "rbpkit_pocket", "rbpkit_notebooks"):
         [wheel] = DIST.glob(f"{name}-*.whl")
         [archive] = DIST.glob(f"{name}-*.tar.gz")
         with tempfile.TemporaryDirectory() as again:
@@ -65,11 +66,11 @@ def build() -> tuple[Path, Path]:
     heavy = [name for name in files_of(core) if name.endswith((".safetensors", ".npz", ".gz"))]
     if heavy or core.stat().st_size > MOST_BYTES:
         raise SystemExit(f"{core.name} is not thin: {core.stat().st_size:,} bytes, {heavy[:3]}")
-    return core, wheels[1]
+    return wheels
 
 
 def main() -> None:
-    core, laboratory = build()
+    core, laboratory, notebooks = build()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         venv.create(folder / "env", with_pip=True)
@@ -94,7 +95,9 @@ def main() -> None:
         run(*install, laboratory)
         run(*rbpkit, *from_pocket, "--out", "other", cwd=folder)
         run(*rbpkit, "show", "other", cwd=folder)
-    print("release: both distributions build, install and measure")
+        run(*install, notebooks)
+        run(python, "-c", "import rbpkit_notebooks.notebook_03", cwd=folder)
+    print("release: all distributions build, install and measure")
 
 
 if __name__ == "__main__":

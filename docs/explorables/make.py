@@ -30,7 +30,7 @@ from rbpkit.models import LoadedModel
 from rbpkit.palette import FAMILY_COLOURS, RANK_ENDS, RANK_FILLS, RANK_GROUPS, RANK_LETTERS
 from rbpkit.plots import name_of
 from rbpkit.tools.rank_view import look
-from rbpkit_pocket.companions.notebook_17 import read_models
+from rbpkit_notebooks.notebook_17 import read_models
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, load_tokenizer, model_folder
 
 HERE = Path(__file__).resolve().parent

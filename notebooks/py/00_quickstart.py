@@ -14,6 +14,8 @@
 # # The law in five minutes
 #
 # Three language models read the same Python function, piece by piece. A piece is called a **token**: a word, a part of a word, or a sign. Before each token, a model says which token it expects.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_00.py).*
 
 # %% tags=["parameters", "hide-input"]
 ks = [1, 10, 50, 100]  # k of RBP_k
@@ -27,8 +29,8 @@ from rbpkit import fit_rbp_law, load_corpus, load_model, load_summaries, logit_r
 from rbpkit.check import check_parameters
 from rbpkit.stats.curves import models_of
 from rbpkit.tools.rank_view import look
+from rbpkit_notebooks import notebook_00 as draw
 from rbpkit_pocket import paths
-from rbpkit_pocket.companions import notebook_00 as draw
 
 check_parameters(globals())
 

@@ -21,6 +21,8 @@
 #
 # ## From tokens to Table 1
 #
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_01.py).*
+#
 # Four steps lead from a text to the paper's Table 1. The second gives a *data point*:
 
 # %% tags=["parameters", "hide-input"]
@@ -37,7 +39,7 @@ from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
 from rbpkit.corpora import HUB_CORPORA
 from rbpkit.stats.curves import published_curves
-from rbpkit_pocket.companions import notebook_01 as draw
+from rbpkit_notebooks import notebook_01 as draw
 
 check_parameters(globals())
 study = draw.read_study(records_dir, families, corpus_names)

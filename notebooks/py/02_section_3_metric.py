@@ -14,6 +14,8 @@
 # # Section 3: the metric
 #
 # Two models continue the sentence "The capital of France is". The bars are the probabilities that they give to five tokens.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_02.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured; []: all
@@ -29,8 +31,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rbpkit import fit_power_law, load_corpus, measure
 from rbpkit.check import check_parameters
+from rbpkit_notebooks import notebook_02 as draw
 from rbpkit_pocket import paths
-from rbpkit_pocket.companions import notebook_02 as draw
 
 check_parameters(globals())
 

@@ -16,6 +16,8 @@
 # A language model reads a text token by token; a token is a word or a piece of a word. Before each token, the model ranks all tokens that it knows by their probability. $\mathrm{RBP}_k$ is the share of the text's tokens with a rank of at most $k$. On Wikipedia, the smallest model of the Pythia family has $\mathrm{RBP}_1 = 0.33$: it puts the true token first in 33 of 100 cases. The next larger model has 0.37.
 #
 # The **size** $S$ of a model is its number of parameters without embeddings. (A model's name counts the embeddings too. The smallest Pythia is called 14M, and its $S$ is 1.2 million.) The **loss** is $-\log \mathrm{RBP}_1$, with the natural logarithm. It is 1.10 for the smallest Pythia and 0.99 for the next. Here are the two, on logarithmic axes.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_03.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured; []: all
@@ -31,7 +33,7 @@ from scipy import stats
 from rbpkit import fit_curves, fit_power_law, paper
 from rbpkit.check import check_parameters
 from rbpkit.stats.curves import published_curves
-from rbpkit_pocket.companions import notebook_03 as draw
+from rbpkit_notebooks import notebook_03 as draw
 
 check_parameters(globals())
 

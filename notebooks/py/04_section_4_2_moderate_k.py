@@ -16,6 +16,8 @@
 # A language model reads a text token by token; a token is a word or a piece of a word. Before each token the model ranks all tokens of its vocabulary by their probability. The **rank** $R$ of the token that really comes next is its place in this ranking. Give the model $k$ guesses, its $k$ most probable tokens. It succeeds if $R \le k$, and $\mathrm{RBP}_k$ is the share of a text's tokens on which it succeeds.
 #
 # We plot the loss $-\log \mathrm{RBP}_k$ (natural logarithm; 0 if every token succeeds) against the size $S$ of the model, its number of parameters without the embeddings. The law of the paper is a straight line if both axes are logarithmic. Here are two of the paper's lines. Each point is one model.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_04.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -31,7 +33,7 @@ import pandas as pd
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.check import check_parameters
 from rbpkit.stats.curves import published_curves
-from rbpkit_pocket.companions import notebook_04 as draw
+from rbpkit_notebooks import notebook_04 as draw
 
 check_parameters(globals())
 study = draw.read_study(records_dir, families, corpus_names)

@@ -14,6 +14,8 @@
 # # Section 4.3: where the law breaks
 #
 # GPT-2 has a vocabulary of 50,257 tokens; a token is a word or a piece of one. Before each token of a text the model lines up its whole vocabulary, the most probable token first. The place of the token that really comes next is its **rank** $R$.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_05.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -28,7 +30,7 @@ from scipy.stats import beta, linregress
 
 from rbpkit import paper
 from rbpkit.check import check_parameters
-from rbpkit_pocket.companions import notebook_05 as draw
+from rbpkit_notebooks import notebook_05 as draw
 
 check_parameters(globals())
 study = draw.read_study(records_dir, families, corpus_names)

@@ -13,6 +13,8 @@
 # %% [markdown]
 # # Section 4.4: does a larger exponent mean an easier task?
 #
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_06.py).*
+#
 # A language model that has $k$ guesses for the next token (a word or a piece of one) is right if the true token is among its $k$ most probable ones. $\mathrm{RBP}_k$ is the share of a text's tokens on which this happens. The law says that the loss $-\log \mathrm{RBP}_k$ (natural logarithm) falls as a power of the model's size: as $S^{-\alpha_k}$, with $S$ the number of parameters without the embeddings. The exponent $\alpha_k$ itself depends on $k$:
 
 # %% tags=["parameters", "hide-input"]
@@ -28,7 +30,7 @@ import pandas as pd
 from rbpkit import paper
 from rbpkit.check import check_parameters
 from rbpkit.stats.curves import table1_curves
-from rbpkit_pocket.companions import notebook_06 as draw
+from rbpkit_notebooks import notebook_06 as draw
 
 check_parameters(globals())
 study = draw.read_study(records_dir, families, corpus_names)

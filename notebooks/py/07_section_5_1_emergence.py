@@ -16,6 +16,8 @@
 # A language model reads a text token by token; a token is a word or a piece of one. Before each token it ranks its vocabulary by probability. The **rank** $R$ of the token that really comes next is its place in this ranking. Call the token a **hit** if $R \le k$.
 #
 # Below, a small model reads a programming exercise. (It is the largest *pocket* Pythia; pocket models are small models that come with `rbpkit`.) The brackets enclose the longest run of hits at $k$ = 10.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_07.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -32,9 +34,9 @@ from scipy.stats import linregress
 
 from rbpkit import load_corpus, load_model, measure
 from rbpkit.check import check_parameters
-from rbpkit_pocket.companions import notebook_07 as draw
+from rbpkit_notebooks import notebook_07 as draw
+from rbpkit_notebooks.windows import effective_of_ten, published_windows
 from rbpkit_pocket.families import model_folder
-from rbpkit_pocket.findings.windows import effective_of_ten, published_windows
 
 check_parameters(globals())
 

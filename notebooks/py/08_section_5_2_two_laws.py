@@ -34,13 +34,15 @@ from scipy.stats import norm
 
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
-from rbpkit_pocket.companions import notebook_08 as draw
-from rbpkit_pocket.findings import other_laws, rank_laws
+from rbpkit_notebooks import notebook_08 as draw
+from rbpkit_notebooks import other_laws, rank_laws
 
 check_parameters(globals())
 
 # %% [markdown]
 # Ranks are whole numbers. So rank $k$ gets the area between $k-\tfrac12$ and $k+\tfrac12$, as in the authors' program.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_08.py).*
 
 
 # %%

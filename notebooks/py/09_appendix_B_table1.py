@@ -14,6 +14,8 @@
 # # Appendix B: Table 1, with one cell blank
 #
 # Table 1 is the paper's largest: six texts, four families of models, seven rows, so 168 cells. Here is its block for C4, a collection of web pages. One cell is blank.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_09.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -29,7 +31,7 @@ from scipy import stats
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
 from rbpkit.stats.curves import table1_curves
-from rbpkit_pocket.companions import notebook_09 as draw
+from rbpkit_notebooks import notebook_09 as draw
 
 check_parameters(globals())
 

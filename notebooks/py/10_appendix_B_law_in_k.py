@@ -31,13 +31,15 @@ import pandas as pd
 
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
-from rbpkit_pocket.companions import notebook_10 as draw
-from rbpkit_pocket.findings.rank_laws import like_a_lognormal
+from rbpkit_notebooks import notebook_10 as draw
+from rbpkit_notebooks.rank_laws import like_a_lognormal
 
 check_parameters(globals())
 
 # %% [markdown]
 # $\mathrm{RBP}_k$ is the share of tokens that $k$ guesses get right: the true token is among the model's $k$ most probable ones. Figure 9 of the paper's ICLR version shows it for eleven $k$ and sixteen models on four texts. Our loss is $-\log\mathrm{RBP}_k$ (natural logarithm). The size $S$ is the number of parameters without embeddings.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_10.py).*
 
 # %%
 published = paper.rbp_by_k()

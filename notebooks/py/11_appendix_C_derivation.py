@@ -15,6 +15,8 @@
 #
 # A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first.
 #
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_11.py).*
+#
 # Appendix C of the paper takes the probability of each rank from a curve, the *lognormal*. In it, $\ln k$ follows the bell of a normal distribution. The bell has the mean $\mu$ and the standard deviation $\sigma$. The paper fits such a curve to the ranks that Pythia-12B gives to the true tokens of Wikipedia:
 
 # %% tags=["parameters", "hide-input"]
@@ -28,8 +30,8 @@ from scipy import special, stats
 
 from rbpkit import paper
 from rbpkit.check import check_parameters
-from rbpkit_pocket.companions import notebook_11 as draw
-from rbpkit_pocket.findings import rank_laws
+from rbpkit_notebooks import notebook_11 as draw
+from rbpkit_notebooks import rank_laws
 
 check_parameters(globals())
 

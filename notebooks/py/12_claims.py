@@ -14,6 +14,8 @@
 # # The paper's claims on one page
 #
 # Notebooks 01 to 11 test what the paper, *Relative-Based Scaling Law for Neural Language Models*, says, one section after the other. Each ends with a table: the paper's words, our test, and a verdict. This page collects these tables. The paper's subject is $\mathrm{RBP}_k$, the share of true next tokens among a language model's first $k$ guesses. It studies how the loss $-\log \mathrm{RBP}_k$ falls with the size $S$ of the model.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_12.py).*
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # a folder of records of your own; empty: the pocket models
@@ -21,8 +23,8 @@ figures_dir = ""  # where this run's notebooks wrote their tables; empty: the co
 
 # %%
 from rbpkit.check import check_parameters
-from rbpkit_pocket.companions import notebook_12 as draw
-from rbpkit_pocket.companions.claims import VERDICTS
+from rbpkit_notebooks import notebook_12 as draw
+from rbpkit_notebooks.claims import VERDICTS
 
 check_parameters(globals())
 

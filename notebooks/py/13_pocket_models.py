@@ -14,6 +14,8 @@
 # # The pocket models: three twins
 #
 # Three language models are about to be trained. They have the same architecture (Qwen's) and the same size, and they will read the same text in the same order. Only one thing differs: training starts from random numbers, the *weights*, and each model draws its own. The number that fixes the draw is called the *seed*.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_13.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show; empty: whatever is there
@@ -30,8 +32,8 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit.check import check_parameters
+from rbpkit_notebooks import notebook_13 as draw
 from rbpkit_pocket import ablations, paths
-from rbpkit_pocket.companions import notebook_13 as draw
 
 check_parameters(globals())
 

@@ -14,6 +14,8 @@
 # # Beyond the paper: which tokens make families differ?
 #
 # Here is the first problem of HumanEval, cut into tokens (words or their parts). Take a token and the token just before it. If these two already occurred next to each other, in this order, earlier in the text, the token *completes a pair*. Such tokens are filled below. The list `tokens` has the tokens' numbers.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_14.py).*
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -26,9 +28,9 @@ import torch
 
 from rbpkit import fit_power_law, load_model
 from rbpkit.check import check_parameters
+from rbpkit_notebooks import notebook_14 as draw
+from rbpkit_notebooks.joint_law import held_out_errors
 from rbpkit_pocket import ablations, paths
-from rbpkit_pocket.companions import notebook_14 as draw
-from rbpkit_pocket.findings.joint_law import held_out_errors
 
 check_parameters(globals())
 tokens = draw.first_problem()

@@ -26,14 +26,16 @@ import pandas as pd
 
 from rbpkit.check import check_parameters
 from rbpkit.fit import fit_power_law, root_mean_square
+from rbpkit_notebooks import notebook_15 as draw
+from rbpkit_notebooks.joint_law import held_out_errors, leave_out
 from rbpkit_pocket import ablations, paths
-from rbpkit_pocket.companions import notebook_15 as draw
-from rbpkit_pocket.findings.joint_law import held_out_errors, leave_out
 
 check_parameters(globals())
 
 # %% [markdown]
 # `size_and_tokens` makes a table of what `load_totals` reads. A row has the text (`corpus`), the size $S$, the number of training tokens $T$, the quantity and its loss.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_15.py).*
 
 # %%
 totals = ablations.load_totals(paths.GRID)

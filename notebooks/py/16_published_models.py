@@ -16,6 +16,8 @@
 # GPT-3 came in eight sizes. Its makers tested each on LAMBADA, 5,153 passages whose last word has to be guessed. The share of right guesses is the *accuracy*, and $-\log$ of it is the *loss*. (Logarithms are natural.)
 #
 # The figure shows the eight losses, and a line through the seven smaller models. $S$ counts a model's parameters without its *embeddings*, the tables that turn *tokens* (words or parts of words) into numbers. Both axes are logarithmic, so the line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, with the *exponent* $\alpha$.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_16.py).*
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -26,10 +28,10 @@ import pandas as pd
 
 from rbpkit.check import check_parameters
 from rbpkit.fit import fit_power_law, root_mean_square
-from rbpkit_pocket.companions import notebook_16 as draw
-from rbpkit_pocket.companions import tables_16 as tables
-from rbpkit_pocket.findings.joint_law import fit_joint, leave_out
-from rbpkit_pocket.findings.published_models import load
+from rbpkit_notebooks import notebook_16 as draw
+from rbpkit_notebooks import tables_16 as tables
+from rbpkit_notebooks.joint_law import fit_joint, leave_out
+from rbpkit_notebooks.published_models import load
 
 check_parameters(globals())
 models, along, openlm = tables.load_tables()

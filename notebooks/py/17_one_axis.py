@@ -24,7 +24,7 @@
 #
 # **Guess.** The OPT is almost twelve times as large. How large is the Pythia's $\mathrm{RBP}_{10}$: 50%, 55% or 59%?
 #
-# *[Glossary](../docs/glossary.md)*
+# *[Glossary](../docs/glossary.md). [What this notebook draws](../notebooks/rbpkit_notebooks/notebook_17.py).*
 
 # %% tags=["parameters", "hide-input"]
 families = ["GPT2", "OPT", "Pythia", "Qwen"]  # families to show of what was measured
@@ -39,9 +39,9 @@ import pandas as pd
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
 from rbpkit.fit import root_mean_square
+from rbpkit_notebooks import notebook_17 as draw
+from rbpkit_notebooks.blind import covered, errors_by_text, judged_rows, log_errors
 from rbpkit_pocket import paths
-from rbpkit_pocket.companions import notebook_17 as draw
-from rbpkit_pocket.findings.blind import covered, errors_by_text, judged_rows, log_errors
 
 check_parameters(globals())
 models = draw.read_models(records_dir, families, corpus_names)

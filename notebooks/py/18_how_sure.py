@@ -32,13 +32,15 @@ from scipy.stats import t
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.check import check_parameters
 from rbpkit.stats.curves import published_curves
-from rbpkit_pocket.companions import notebook_18 as draw
-from rbpkit_pocket.companions import tables_18 as tables
+from rbpkit_notebooks import notebook_18 as draw
+from rbpkit_notebooks import tables_18 as tables
 
 check_parameters(globals())
 
 # %% [markdown]
 # `published_curves` has the paper's points for one $k$, and `curve_points` puts them into a table: text (`corpus`), family, model, quantity, $S$ and loss.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_18.py).*
 
 # %%
 parts = []

@@ -13,6 +13,8 @@
 # %% [markdown]
 # # Pictures to words
 #
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_19.py).*
+#
 # A small model looks at a picture of a character and writes its Unicode name, token by token. It has never seen this character:
 
 # %% tags=["parameters", "hide-input"]
@@ -26,8 +28,8 @@ import pandas as pd
 
 from rbpkit import fit_power_law
 from rbpkit.check import check_parameters
+from rbpkit_notebooks import notebook_19 as draw
 from rbpkit_pocket.captioners import CAPTIONER_SIZES
-from rbpkit_pocket.companions import notebook_19 as draw
 
 check_parameters(globals())
 glyphs, measured = draw.read_summaries()

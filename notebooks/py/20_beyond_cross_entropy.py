@@ -14,6 +14,8 @@
 # # Beyond the paper: is cross-entropy all there is?
 #
 # Two small Pythias of ours have the same size, the same initial weights and the same training text. The second was trained with *smoothed* targets: the true token gets 90% of the probability, and all tokens share the rest. CE, the cross-entropy, is the mean of $-\log p$, where $p$ is the probability that a model gives to the true token. How much does smoothing change CE on our five `TEXTS`? `runs` has what was measured, by model and text.
+#
+# *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_20.py).*
 
 # %% tags=["parameters", "hide-input"]
 records_dir = ""  # records of your own are not used here: the runs are ours
@@ -25,8 +27,8 @@ import pandas as pd
 from scipy import stats
 
 from rbpkit.check import check_parameters
+from rbpkit_notebooks import notebook_20 as draw
 from rbpkit_pocket import contrasts
-from rbpkit_pocket.companions import notebook_20 as draw
 
 check_parameters(globals())
 TEXTS = contrasts.TEXTS

@@ -1,0 +1,1 @@
+"""What the notebooks draw and tabulate, a module for each, and the analysis that they share."""

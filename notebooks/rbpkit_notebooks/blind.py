@@ -1,0 +1,152 @@
+"""The blind check: accuracies predicted before they were known, scored as `docs/margins.md` fixed.
+
+`python -m rbpkit_notebooks.blind` prints the scores. The rule itself is
+`rbpkit.axis.predict_pairs`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rbpkit.axis import MAX_GAP, MIN_ROWS, predict_pairs, read_pairs
+from rbpkit.fit import root_mean_square
+from rbpkit_notebooks.published_models import EVIDENCE
+
+WAYS = {
+    "rule": "predicted",
+    "line in CE": "line_ce",
+    "line in log CE": "line_log_ce",
+    "nearest": "nearest",
+}
+"""The ways to predict that are compared, and their columns."""
+
+
+def judged_rows() -> pd.DataFrame:
+    """The 334 rows that were predicted, with the truth and what the rivals say.
+
+    Columns of `read_pairs`, and
+
+    - predicted, low, high, note: of the rule; truth: the accuracy
+    - excluded: whether the rule was not meant for the row (overfitted)
+    - run: a fit of a model, whose rows share their errors
+    - line_ce, line_log_ce, nearest: accuracies by a straight line in CE, by a line of
+      log(-log acc) in log CE, both by least squares, and that of the shown row nearest in log CE;
+      the lines are missing if the text has fewer than three shown rows at this k
+    - inside: whether CE lies among those of the shown rows
+    """
+    pairs = read_pairs(EVIDENCE / "pairs_to_predict.csv")
+    truth = pd.read_csv(EVIDENCE / "pairs_truth.csv", comment="#").set_index("id")["acc"]
+    rows = pairs[pairs["acc"].isna()].join(predict_pairs(pairs))
+    rows["truth"] = truth.loc[rows["id"]].to_numpy()
+    rows["excluded"] = (rows["ce"] - rows["train_loss"]).fillna(0) > MAX_GAP
+    # A fit begins again from another state, so it counts as a run; other rows are one run a model.
+    fit = rows["step"].where(rows["step"].fillna("").str.startswith("fit"), "")
+    rows["run"] = rows["set"] + rows["text"] + rows["model"] + fit.str.split(",").str[0]
+    shown = pairs[pairs["acc"].notna()]
+    rivals = [_rivals(row, shown) for _, row in rows.iterrows()]
+    return rows.join(pd.DataFrame(rivals, index=rows.index))
+
+
+def _rivals(row: pd.Series, shown: pd.DataFrame) -> dict[str, object]:
+    same = (shown["set"] == row["set"]) & (shown["text"] == row["text"]) & (shown["k"] == row["k"])
+    of_text = shown[same]
+    overfitted = (of_text["ce"] - of_text["train_loss"]).fillna(0) > MAX_GAP
+    if (~overfitted).sum() >= MIN_ROWS:  # the rows that the rule used, too
+        of_text = of_text[~overfitted]
+    found: dict[str, object] = {"inside": False}
+    if len(of_text):
+        found["inside"] = of_text["ce"].min() <= row["ce"] <= of_text["ce"].max()
+        distance = np.abs(np.log(of_text["ce"]) - np.log(row["ce"]))
+        found["nearest"] = of_text["acc"].loc[distance.idxmin()]
+    if len(of_text) >= MIN_ROWS:
+        found["line_ce"] = np.polyval(np.polyfit(of_text["ce"], of_text["acc"], 1), row["ce"])
+        log_loss = np.log(-np.log(of_text["acc"]))
+        line = np.polyfit(np.log(of_text["ce"]), log_loss, 1)
+        found["line_log_ce"] = np.exp(-np.exp(np.polyval(line, np.log(row["ce"]))))
+    return found
+
+
+def errors_by_text(rows: pd.DataFrame) -> pd.DataFrame:
+    """Root mean square error of accuracy over the rows of each text and k, by each way."""
+    errors = {}
+    for (of_set, text, k), of_text in rows.groupby(["set", "text", "k"], sort=False):
+        errors[of_set, text, k] = {
+            "rows": len(of_text),
+            "runs": of_text["run"].nunique(),
+            "rule": root_mean_square(of_text["predicted"] - of_text["truth"]),
+            "line_ce": root_mean_square(of_text["line_ce"] - of_text["truth"]),
+            "line_log_ce": root_mean_square(of_text["line_log_ce"] - of_text["truth"]),
+            "nearest": root_mean_square(of_text["nearest"] - of_text["truth"]),
+            "log_error": root_mean_square(log_errors(of_text)),
+            "covered": covered(of_text).mean(),
+        }
+    table = pd.DataFrame.from_dict(errors, orient="index")
+    return table.rename_axis(["set", "text", "k"])
+
+
+def log_errors(rows: pd.DataFrame, way: str = "predicted") -> pd.Series:
+    """log(-log predicted) - log(-log truth): 0.01 is 1% of the loss; above 0, acc is too low."""
+    predicted = rows[way].clip(1e-9, 1 - 1e-9)  # a straight line in CE may leave (0, 1)
+    return np.log(-np.log(predicted)) - np.log(-np.log(rows["truth"]))
+
+
+def covered(rows: pd.DataFrame) -> pd.Series:
+    """Whether the truth lies in the 95% interval."""
+    return rows["truth"].between(rows["low"], rows["high"])
+
+
+def coverage_interval(rows: pd.DataFrame, draws: int = 4000) -> tuple[float, float]:
+    """A 95% interval of the share of rows covered, by resampling whole runs."""
+    by_run = covered(rows).groupby(rows["run"]).agg(["sum", "count"]).to_numpy()
+    generator = np.random.default_rng(0)
+    picks = generator.integers(len(by_run), size=(draws, len(by_run)))
+    sums = by_run[picks].sum(axis=1)
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def verdict(rows: pd.DataFrame) -> dict[str, float | str]:
+    """The verdict by the margin: errors over texts and k, each with the same weight."""
+    judged = rows[~rows["excluded"]]
+    errors = errors_by_text(judged)
+    comparable = errors[errors["line_ce"].notna()]
+    rule = root_mean_square(comparable["rule"])
+    rival = root_mean_square(comparable["line_ce"])
+    better = int((comparable["rule"] < comparable["line_ce"]).sum())
+    share = float(covered(judged).mean())
+    holds = rule <= 0.75 * rival and better >= 16 and share >= 0.85
+    fails = rule >= rival or share < 0.70
+    word = "holds" if holds else "does not hold" if fails else "holds in part"
+    return {
+        "error of all": root_mean_square(errors["rule"]),
+        "texts and k": len(errors),
+        "rule": rule,
+        "rival": rival,
+        "comparable": len(comparable),
+        "better": better,
+        "covered": share,
+        "verdict": word,
+    }
+
+
+def score_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """The scores of each set: rows, runs, errors by each way (of log(-log acc)), coverage, bias."""
+    judged = rows[~rows["excluded"]]
+    table = {}
+    for name, of_set in [*judged.groupby("set", sort=False), ("all", judged)]:
+        low, high = coverage_interval(of_set)
+        row = {"rows": len(of_set), "runs": of_set["run"].nunique()}
+        for column, way in WAYS.items():
+            errors = log_errors(of_set, way).dropna()
+            row[column] = root_mean_square(errors) if len(errors) else np.nan
+        row["bias"] = log_errors(of_set).groupby(of_set["run"]).mean().mean()
+        row |= {"covered": covered(of_set).mean(), "covered_low": low, "covered_high": high}
+        table[name] = row
+    return pd.DataFrame.from_dict(table, orient="index")
+
+
+if __name__ == "__main__":
+    judged_all = judged_rows()
+    print(score_table(judged_all).round(3).to_string())
+    print(verdict(judged_all))

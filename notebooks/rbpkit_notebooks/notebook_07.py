@@ -1,0 +1,176 @@
+"""What notebook 07 (Section 5.1, emergence) draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from rbpkit import plots
+from rbpkit.fit import Array
+from rbpkit.models import LoadedModel
+from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
+from rbpkit_notebooks.choices import read_study
+from rbpkit_notebooks.claims_07 import claims as claims
+from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.windows import measured_windows
+
+MISTAKES: dict[int, list[Mistake]] = {
+    1: [
+        (lambda a: a - 1, "Does a run of 20 tokens hold one window, or none?"),
+        (lambda a: a + 1, "One too few: a run of 21 tokens holds two windows."),
+        (lambda a: a + 19, "Count tokens, not windows."),
+        (lambda a: a / 20 + 19, "The windows overlap, so their lengths do not add up."),
+    ],
+    2: [
+        (lambda a: a / np.log(10), "This is in ln S. A decade is ln 10."),
+        (lambda a: np.log10(a), "This is the factor in S. Give decades."),
+        (lambda a: a / 0.08, "This is the slide times alpha. Divide by alpha."),
+        (lambda a: 2 * a / np.log(10), "This is ln 10/alpha. By which factor does N grow?"),
+        (lambda a: -a, "Mind the sign: a longer task needs larger models."),
+    ],
+}
+ANSWERS = {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}
+check = checker(ANSWERS, MISTAKES)
+
+# N -> its label, and the place of the label
+LENGTHS = {
+    1: ("1 token", (15, 0.6)),
+    10: ("10 in a row", (1.5e9, 0.4)),
+    100: ("100 in a row", (4e13, 0.3)),
+}
+
+
+def exercise(model: LoadedModel, tokens: pd.DataFrame, run: pd.DataFrame) -> None:
+    """Print the document of a run of tokens, with the run in brackets."""
+    document = tokens[tokens.document == run.document.iloc[0]]
+    before = document.loc[: run.index[0] - 1]
+    after = document.loc[run.index[-1] + 1 :]
+    spelt = [model.tokenizer.decode(part.target.tolist()) for part in (before, run, after)]
+    print("{}⟦{}⟧{}".format(*spelt))
+
+
+def row_of_hits(model: LoadedModel, begin: pd.DataFrame, k: int, figures_dir: str) -> None:
+    """The tokens of `begin` as a row of boxes, and two windows: one without and one with a miss."""
+    hit = (begin.R <= k).to_numpy()
+    spelt = [model.tokenizer.decode([token]) for token in begin.target]
+    line = f"the first {len(hit)} tokens; black: {hit.sum()} hits, at $k$ = {k}"
+    with plots.panel("One miss spoils a window", line, 2.5) as axes:
+        for place, (token, is_hit) in enumerate(zip(spelt, hit, strict=True)):
+            face = INK if is_hit else "white"
+            axes.add_patch(plt.Rectangle((place, 1), 0.9, 1, facecolor=face, edgecolor=INK))
+            shown = token.replace("\n", "↵").replace(" ", "·")
+            axes.text(place + 0.45, 2.15, shown, rotation=90, ha="center", va="bottom")
+        # The first window of five hits, and the last window of ten that one miss spoils
+        of_five = np.convolve(hit, np.ones(5), "valid")
+        of_ten = np.convolve(hit, np.ones(10), "valid")
+        no = int(np.flatnonzero(of_ten == of_ten[of_ten < 9.5].max())[-1])
+        _bracket(axes, int(of_five.argmax()), 5, 0.8, "5 in a row: yes")
+        _bracket(axes, no, 10, -0.2, "10 in a row: no")
+        axes.set(xlim=(-0.2, len(hit)), ylim=(-0.6, 4.3))
+        axes.set_axis_off()
+    row = begin[["position", "R"]].assign(token=spelt, hit=hit)
+    plots.save(axes, row, figures_dir, "figure_7_row")
+
+
+def _bracket(axes: Axes, start: int, length: int, height: float, text: str) -> None:
+    left, right = start, start + length - 0.1
+    heights = [height, height - 0.2, height - 0.2, height]
+    axes.plot([left, left, right, right], heights, color=INK, linewidth=1)
+    axes.text(left - 0.3, height - 0.2, text, ha="right", va="center")
+
+
+def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_dir: str) -> None:
+    """Counted success of 1, 10 and 100 tokens against S, and `success(S, N)`, Eq. 8.
+
+    For 1 and 100 tokens an arrow goes from the S of 10% to the S of 90%.
+    """
+    shown = points[points.N.isin(LENGTHS)]
+    S = np.geomspace(10, 1e20, 500)
+    line = "share of windows without a miss; dashed: Eq. 8"
+    title = "A longer task slides the curve,\nbut the step keeps its length"
+    with plots.panel(title, line, 3.8) as axes:
+        axes.axvspan(points.S.min(), points.S.max(), color=CONTEXT, linewidth=0, alpha=0.6)
+        axes.text(np.sqrt(points.S.min() * points.S.max()), 1.06, "the models", ha="center")
+        for N, grey, (name, place) in zip(LENGTHS, GREYS, LENGTHS.values(), strict=True):
+            counted = shown[shown.N == N]
+            by_law = success(S, N)
+            axes.plot(S, by_law, "--", color=grey, linewidth=1.6)
+            axes.plot(counted.S, counted.p, "o-", color=grey, linewidth=2)
+            axes.text(*place, name, color=plots.for_text(grey))
+            if N != 10:
+                low, high = np.exp(np.interp([0.1, 0.9], by_law, np.log(S)))
+                arrow = {"arrowstyle": "<|-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
+                axes.annotate("", (high, 0.1), (low, 0.1), arrowprops={**arrow, "linewidth": 2})
+                axes.vlines(high, 0.1, 0.9, color=INK, linestyle=":", linewidth=1)
+                axes.text(10 * low, 0.13, f"\N{MULTIPLICATION SIGN} {high / low / 1e6:.0f} million")
+        axes.set(xscale="log", xlim=(10, 1e20), xlabel=plots.SIZE)
+        axes.set(ylabel="$p_{N,100}$", ylim=(0, 1.15))
+        axes.set_yticks([0, 0.1, 0.5, 0.9, 1], ["0", "10%", "50%", "90%", "100%"])
+    plots.save(axes, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
+
+
+def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
+    """The step's decades of S against N up to 20; `spanned`: decades that the models span."""
+    width = series.pivot(index="k", columns="N", values="decades")
+    shown_k = [1, 100, 500, 2_500, 10_000]
+    below = "how far $S$ grows while success goes from 10 to 90%"
+    with plots.panel("Longer tasks do not sharpen the step", below, 3.8) as axes:
+        axes.axhspan(0, spanned, color=CONTEXT, zorder=0)
+        axes.text(1, 0.7, "grey: what the models span")
+        ends = []
+        for k, grey in zip(shown_k, ordered_greys(len(shown_k)), strict=True):
+            line = width.loc[k, :20].dropna()
+            axes.plot(line.index, line, "o-", color=grey, markersize=4)
+            ends.append((line.index[-1], line.iloc[-1], f"$k$ = {k:,}", grey))
+        axes.set(xscale="log", xlabel="$N$, tokens in a row", ylabel="decades of $S$")
+        axes.set(ylim=(0, 20), yticks=[0, 5, 10, 15, 20])
+        plots.ticks(axes.xaxis, [1, 2, 5, 10, 20])
+        plots.label_ends(axes, ends)
+    plots.save(axes, series, figures_dir, "figure_7_widths")
+
+
+def measured(
+    records_dir: str,
+    families: Sequence[str],
+    corpus_names: Sequence[str],
+    Ns: Sequence[int],
+    ks: Sequence[int],
+) -> pd.DataFrame:
+    """The windows of what was measured; says what is missing."""
+    study = read_study(records_dir, families, corpus_names)
+    table, missing = measured_windows(study.summaries, study.corpora, study.families, Ns, ks)
+    print("\n".join(missing) or "Nothing is missing.")
+    return table
+
+
+def shares(published: pd.DataFrame, measured: pd.DataFrame, figures_dir: str) -> None:
+    """p_{N,k} against S at one k: the published points, and those of one measured family."""
+    panels = {"published": published[published.k == 100]}
+    if len(measured):
+        # The paper's family if it was measured, the text that was asked for first
+        order = measured.assign(last=measured.family != "Pythia").sort_values("last", kind="stable")
+        corpus, family = order[["corpus", "family"]].iloc[0]
+        own = measured[(measured.corpus == corpus) & (measured.family == family)]
+        name = f"{plots.name_of(family)}, {plots.short(corpus)}"
+        panels[name] = own[own.k == own.k.max()]
+    lengths = sorted(set(published.N) | set(measured.N))
+    greys = dict(zip(lengths, ordered_greys(len(lengths)), strict=True))
+    with plots.panels(3.6, ncols=len(panels), sharey=True, squeeze=False) as (figure, row):
+        for axes, (name, part) in zip(row[0], panels.items(), strict=True):
+            ends = []
+            for N, points in part.groupby("N"):
+                axes.plot(points.S, points.p, "o-", color=greys[N], markersize=4, linewidth=1)
+                if N in (1, 2, 10, 100):
+                    ends.append((points.S.iloc[-1], points.p.iloc[-1], f"{N}", greys[N]))
+            axes.set(xscale="log", title=f"{name}, $k$ = {part.k.iloc[0]:,}")
+            plots.label_ends(axes, ends)
+        row[0, 0].set(ylabel="$p_{N,k}$", ylim=(-0.03, 1.03), yticks=[0, 0.5, 1])
+        figure.supxlabel(plots.SIZE, fontsize=11)
+        line = "share of windows without a miss; at the lines: $N$"
+        plots.headed_row(figure, "Success rises smoothly with size", line)
+    every = pd.concat([published.assign(source="published"), measured.assign(source="measured")])
+    plots.save(figure, every[["source", *published.columns]], figures_dir, "figure_7")

@@ -1,0 +1,94 @@
+"""What notebook 15 (size and tokens) draws, and how its exercises are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from rbpkit import plots
+from rbpkit.fit import PowerLawFit
+from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
+from rbpkit.plots import SIZE
+from rbpkit_notebooks.exercises import checker, sealed
+
+ONE_BLOCK = "Nearly: this uses the share of the other block, the one that does not shrink."
+check = checker(
+    {1: sealed("0602d7c8", digits=2, within=0), 2: sealed("9e6dccf2", digits=1)},
+    {1: [(lambda answer: answer / 2, ONE_BLOCK)]},
+)
+
+
+def fan(
+    on_prose: pd.DataFrame,
+    line_of: Mapping[float, PowerLawFit],
+    amounts: Sequence[float],
+    figures_dir: str = "",
+) -> None:
+    """Loss against size, with a line for each of `amounts`, in millions of training tokens.
+
+    All four are the answer, and saved; fewer are the question.
+    """
+    title = "The last doubling tilts the line most"
+    if len(amounts) < len(line_of):
+        title = "Draw the line of 12 million tokens"
+    greys = dict(zip(line_of, ordered_greys(len(line_of)), strict=True))
+    sizes = np.geomspace(on_prose.S.min(), on_prose.S.max(), 2)
+    line = "six Pythias on each line, loss in nats; labels: training tokens"
+    with plots.panel(title, line, 4.0) as axes:
+        axes.set(xscale="log", yscale="log", xlim=(2e4, 1.4e6), ylim=(0.86, 1.85))
+        axes.set(xlabel=SIZE, ylabel=r"$-\log\,\mathrm{RBP}_1$ on prose")
+        plots.ticks(axes.yaxis, [1, 1.2, 1.4, 1.6, 1.8])
+        ends = []
+        for millions in amounts:
+            six = on_prose[on_prose.millions == millions]
+            on_line = np.asarray(line_of[millions].predict(sizes).loss)
+            axes.plot(sizes, on_line, color=greys[millions], lw=1.5)
+            axes.plot(six.S, six.loss, "^", color=greys[millions], ms=6)
+            ends.append((sizes[-1], on_line[-1], f"{millions:g} million", greys[millions]))
+        plots.label_ends(axes, ends)
+    points = on_prose[["quantity", "S", "T", "loss"]].rename(columns={"T": "tokens"})
+    plots.save(axes, points, figures_dir, "15_lines")
+
+
+def idea() -> None:
+    """A loss of two blocks, with invented numbers."""
+    too_small = {"small": 0.6, "large": 0.3}
+    too_little = {"little text": 1.5, "much text": 0.3}
+    title = "After little text, the pale block\nhides the dark one"
+    line = "a sketch: the height is the loss, the numbers are invented"
+    with plots.panel(title, line, 3.4) as axes:
+        for group, (text, of_tokens) in enumerate(too_little.items()):
+            for place, (size, of_size) in enumerate(too_small.items()):
+                x = 2.6 * group + place
+                axes.bar(x, of_size, 0.8, color=INK)
+                axes.bar(x, of_tokens, 0.8, bottom=of_size, color=CONTEXT)
+                axes.text(x, -0.08, size, ha="center", va="top")
+            axes.text(2.6 * group + 0.5, -0.36, text, ha="center", va="top", color=OTHER)
+            ratio = (0.3 + of_tokens) / (0.6 + of_tokens)
+            label = f"large : small\n= {ratio:.0%}"
+            axes.text(2.6 * group + 0.5, 0.75 + of_tokens, label, ha="center")
+        axes.text(4.1, 0.15, "too small", va="center")
+        axes.text(4.1, 0.45, "read too little", va="center", color=OTHER)
+        axes.set(xlim=(-0.6, 5.6), ylim=(-0.6, 2.9))
+        axes.axis("off")
+    plots.show(axes)
+
+
+def forecasts(judged: pd.DataFrame, figures_dir: str) -> None:
+    """The median and the worst error of each of the predictions."""
+    title = "No law is clearly better\nthan \u201cno change\u201d"
+    with plots.panel(title, "20 cases: five texts, CE and three k", 3.2) as axes:
+        axes.hlines(judged.index, judged["median"], judged["max"], color=OTHER, lw=1.5)
+        axes.plot(judged["max"], judged.index, "|", color=OTHER, ms=11, mew=1.5)
+        axes.plot(judged["median"], judged.index, "o", color=INK, ms=8)
+        first = judged.iloc[0]
+        axes.text(first["median"], -0.25, "median", ha="center", va="bottom")
+        axes.text(first["max"], -0.25, "worst", ha="center", va="bottom", color=OTHER)
+        for end, words in ((5, "good:\nmedian"), (10, "good:\nworst")):
+            axes.axvline(end, color=OTHER, lw=1, ls=":")
+            axes.text(end - 0.15, 5.1, words, color=OTHER, ha="right", va="bottom")
+        axes.set(xlim=(0, 15), ylim=(5.2, -0.8), xlabel="error (% of the loss)")
+    points = judged.reset_index().rename(columns={"too high, of 40": "too_high"})
+    plots.save(axes, points, figures_dir, "15_forecasts")

@@ -1,0 +1,185 @@
+"""The tables behind notebook 09: all cells, the measured ones, their files, the claims."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+from IPython.display import Markdown
+
+from rbpkit import paper
+from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.fit import curves_of_all, fit_curves
+from rbpkit.stats.curves import models_of
+from rbpkit_notebooks.choices import read_study
+from rbpkit_notebooks.claims import Claim, claims_table, counted
+
+CELL = ["dataset", "k", "family"]
+MINUS = "\N{MINUS SIGN}"
+POCKET_KS = [1, 4, 8, 10, 32, 100, 410]
+
+
+def all_cells(
+    printed: pd.DataFrame,
+    fitted: pd.DataFrame,
+    source: pd.Series,
+    half_width: Callable[..., pd.Series],
+) -> pd.DataFrame:
+    """All 168 cells: as printed, computed again, with intervals, and where their points are."""
+    table = printed.add_suffix("_printed").join(fitted)
+    figure_6 = paper.fit_by_k()  # Pythia's slopes once more, and R2 except that of CE
+    figure_6 = figure_6.assign(
+        k=figure_6.k.astype("string").fillna("CE").astype(str),
+        family="Pythia",
+        quantity=figure_6.quantity.replace("ce_slope", "slope"),
+    ).pivot(index=CELL, columns="quantity", values="value")
+    table["source"] = source
+    table[["slope", "R2"]] = table[["slope", "R2"]].fillna(figure_6)
+    in_figure_6 = table.source.isna() & table.slope.notna()
+    table["source"] = table.source.mask(in_figure_6, "Figure 6").fillna("none")
+    models = table.index.get_level_values("family").map(paper.models().family.value_counts())
+    table["n"] = table.n.fillna(pd.Series(models, table.index)).astype(int)
+    slope, R2 = table.slope.fillna(table.slope_printed), table.R2.fillna(table.R2_printed)
+    half = half_width(slope, R2, table.n).where(R2 < 1)
+    table["low"], table["high"] = slope - half, slope + half
+    for name in ("slope", "R2"):
+        table[f"{name}_difference"] = table[name] - table[f"{name}_printed"]
+    names = "slope_printed R2_printed slope R2 n low high source".split()
+    return table[[*names, "slope_difference", "R2_difference"]]
+
+
+def measured_cells(
+    records_dir: str, families: Sequence[str], corpus_names: Sequence[str]
+) -> pd.DataFrame:
+    """The measured cells in Table 1's form, with intervals; says which have no line."""
+    study = read_study(records_dir, families, corpus_names)
+    with_line, too_few = [], []
+    for corpus, family in product(study.corpora, study.families):
+        models = models_of(study.summaries, corpus, family)
+        if len(models) >= 3:
+            with_line += models
+        elif models:
+            too_few.append(f"{family} on {corpus} ({len(models)})")
+    if too_few:
+        print(f"A line needs three models; there are fewer of {', '.join(too_few)}.")
+    fits = fit_curves(curves_of_all(with_line, POCKET_KS))
+    for reason in fits.refused:
+        print(f"No line of {reason}")
+    if not with_line:
+        print(f"Of {study.ours} no family has three sizes on one text, so there is no line.")
+    cells = fits.table.rename(columns={"corpus": "dataset"})
+    cells["k"] = cells.quantity.str.removeprefix("RBP_")
+    there = [one.manifest for one in with_line]
+    corpora = dict.fromkeys(about.corpus for about in there)
+    families = [family for family in study.families if family in {one.family for one in there}]
+    rows = ["CE", *map(str, POCKET_KS)]
+    index = pd.MultiIndex.from_product([corpora, rows, families], names=CELL)
+    return cells.set_index(CELL).reindex(index)[["slope", "low", "high", "R2", "n"]]
+
+
+def side_by_side(cells: pd.Series) -> pd.DataFrame:
+    """A column for each family; rows and families are in the order of the cells."""
+    rows = cells.index.droplevel("family").unique()
+    families = cells.index.get_level_values("family").unique()
+    return cells.unstack("family").loc[rows, families]
+
+
+def write_table(points: pd.DataFrame, text: pd.DataFrame, figures_dir: str, name: str) -> None:
+    """The table's numbers as NAME.csv, and its cells in the paper's layout as NAME.md, NAME.tex."""
+    if not figures_dir:
+        return
+    both = {quantity: side_by_side(text[quantity]) for quantity in ("slope", "R2")}
+    columns = list(product(both["slope"].columns, both))
+    wide = pd.concat(both, axis=1).swaplevel(axis=1)[columns]
+    lines = [["corpus", "k", *map(" ".join, columns)], ["---", "---", *["---:"] * len(columns)]]
+    for cell, row in zip(wide.index, wide.to_numpy(), strict=True):
+        lines.append([*cell, *row])
+    markdown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    wide = wide.rename_axis(["corpus", "k"]).rename_axis(columns=[None, None])
+    latex = wide.to_latex(
+        escape=True,
+        multicolumn_format="c",
+        multirow=False,
+        column_format="ll" + "r" * len(columns),
+    )
+    latex = re.sub(r"(?<!\w)-(?=\d)", "$-$", latex).replace("R2", "$R^2$").replace(" k ", " $k$ ")
+    latex = f"\\resizebox{{\\linewidth}}{{!}}{{%\n{latex.rstrip()}}}\n"
+    texts = {"csv": as_csv(points), "md": markdown, "tex": latex}
+    files = {f"{name}.{suffix}": content.encode() for suffix, content in texts.items()}
+    write_whole(Path(figures_dir), files)
+
+
+TABLE = Claim(
+    words="detailed numerical results for the scaling behavior of different model series across"
+    " multiple datasets, reported in terms of the fitted R2 and slopes as threshold k increases",
+    where="Appendix B (ICLR: C), Table 1",
+    test="cells whose points are published, fitted again",
+)
+CLEAR = Claim(
+    words="We observe clear scaling patterns on all these corpora",
+    where="Appendix B (ICLR: C)",
+    test="cells of the six corpora at k = 1, 10, 100 with R2 above 0.9",
+)
+VERY_CLOSE = Claim(
+    words="in most cases the fitted R2 and slope for cross-entropy are very close to"
+    f" those obtained for {MINUS} log RBP1",
+    where="Appendix B (ICLR: C)",
+    test="pairs of one family and corpus: slopes within 10% or 20% of each other, R2 within 0.01;"
+    " most: more than half within 10% and within 0.01",
+)
+
+
+def claims(
+    table: pd.DataFrame,
+    n_fitted: int,
+    worst: float,
+    pocket: pd.DataFrame,
+    records_dir: str,
+    figures_dir: str,
+) -> Markdown:
+    """The claims of Appendix B.
+
+    - table: all cells (`all_cells`); n_fitted of them can be fitted again, with an error of `worst`
+    - pocket: the measured cells
+    """
+    low_k = table[table.index.isin(["1", "10", "100"], level="k")]
+    straight = low_k.R2_printed > 0.9
+    names = [f"{family} on {corpus} at {k}" for corpus, k, family in low_k.index[~straight]]
+    at_1, of_CE = table.xs("1", level="k"), table.xs("CE", level="k")
+    off = abs(at_1.slope_printed / of_CE.slope_printed - 1)
+    R2_near = (at_1.R2_printed - of_CE.R2_printed).abs() < 0.01
+    our_low_k = pocket[pocket.index.isin(["1", "10", "100"], level="k") & pocket.slope.notna()]
+    our_off = pd.Series(dtype=float)
+    if len(pocket):
+        our_off = abs(pocket.slope.xs("1", level="k") / pocket.slope.xs("CE", level="k") - 1)
+        our_off = our_off.dropna()
+    our_pairs = "not measured"
+    if len(our_off):
+        near = (our_off < 0.2).sum()
+        our_pairs = f"slopes {counted(our_off < 0.1)} within 10%, {near} within 20%"
+    github = table.R2_printed["Github", "CE", "GPT2"]
+    very_close = (off < 0.1).mean() > 0.5 and R2_near.mean() > 0.5
+    results = {
+        TABLE: (
+            f"{n_fitted} of {len(table)} cells can be recomputed; all agree within {worst:.4f}",
+            f"{pocket.slope.notna().sum()} cells in the same form",
+            "holds" if worst < 0.001 else "does not hold",
+        ),
+        CLEAR: (
+            f"{counted(straight)}; not {', '.join(names)}. R2 of CE for GPT2 on"
+            f" Github: {github:.3f}",
+            counted(our_low_k.R2 > 0.9),
+            "holds" if straight.all() else "holds in part",
+        ),
+        VERY_CLOSE: (
+            f"slopes {counted(off < 0.1)} within 10%, {(off < 0.2).sum()} within"
+            f" 20%; R2 {counted(R2_near)}",
+            our_pairs,
+            "holds" if very_close else "does not hold",
+        ),
+    }
+    return claims_table("09", results, records_dir, figures_dir)

@@ -1,1 +1,0 @@
-"""What the notebooks draw and tabulate: a module for each; the notebooks have the argument."""

@@ -1,1 +1,0 @@
-"""What the notebooks found: laws of ranks, laws in size and tokens, windows, published models."""

@@ -1,0 +1,32 @@
+"""The blind check: the committed predictions are the tool's, and its score is the one we state."""
+
+import pandas as pd
+import pytest
+
+from rbpkit_notebooks import blind
+from rbpkit_notebooks.published_models import EVIDENCE
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return blind.judged_rows()
+
+
+def test_the_tool_gives_the_committed_predictions_to_their_printed_digits(rows):
+    committed = pd.read_csv(EVIDENCE / "pairs_predicted.csv").set_index("id")
+    for column in ("predicted", "low", "high"):
+        difference = rows.set_index("id")[column] - committed[column]
+        assert difference.abs().max() < 0.6e-5
+    assert (rows.set_index("id")["excluded"] == committed["excluded"]).all()
+
+
+def test_the_score_is_the_one_that_others_computed(rows):
+    found = blind.verdict(rows)
+    assert found["verdict"] == "holds"
+    assert (found["texts and k"], found["comparable"], found["better"]) == (30, 23, 22)
+    assert found["rule"] / found["rival"] == pytest.approx(0.624, abs=0.001)
+    assert found["covered"] == pytest.approx(303 / 328)
+    # Scored independently when the truth was released, before this code was written.
+    errors = blind.score_table(rows)["rule"]
+    expected = {"wikipedia": 0.056, "rnn": 0.015, "damaged": 0.073, "tuned": 0.040, "go": 0.026}
+    assert errors[[*expected]].tolist() == pytest.approx([*expected.values()], abs=0.0006)
