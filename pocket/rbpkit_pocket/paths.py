@@ -46,6 +46,8 @@ TABLES = DATA / "tables"
 """Tables that needed every token. `docs/pocket.md` says where the programs of most are."""
 COPYING = TABLES / "copying.csv"
 """The probe of random tokens repeated, a row for each model."""
+REASONS = TABLES / "reasons"
+"""Tables of bins (`entropy_bins`), a file for each set of runs or texts."""
 CALIBRATION = TABLES / "calibration.csv"
 """Models whose predictions were changed, by temperature and otherwise."""
 

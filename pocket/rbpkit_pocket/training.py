@@ -47,15 +47,15 @@ VALIDATIONS = 8
 # --- tokens and loss -------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
-def token_stream(split: str) -> Tensor:
+@lru_cache(maxsize=3)
+def token_stream(split: str, corpora: tuple[str, ...] = PACKAGE_CORPORA) -> Tensor:
     """All documents of a split as one stream of token ids, int64, each followed by its end.
 
-    The documents of the four corpora are shuffled together, with a fixed seed. A bar is shown on a
+    The documents of the corpora are shuffled together, with a fixed seed. A bar is shown on a
     terminal. Raises InputError if the installed packages lack some documents.
     """
     texts: list[str] = []
-    for corpus in PACKAGE_CORPORA:
+    for corpus in corpora:
         loaded = load_pocket_documents(corpus, split)
         if loaded.missing:
             raise InputError(
@@ -183,13 +183,19 @@ def train(
     recipe: Recipe,
     folder: Path,
     *,
+    corpora: tuple[str, ...] = PACKAGE_CORPORA,
+    keep_at: Sequence[int] = (),
     device: str = "cpu",
     watch: Callable[[dict], None] = lambda row: None,
 ) -> TrainedModel:
     """Train one pocket model into `folder`, going on from its last checkpoint if there is one.
 
-    watch: gets each row of the log. Sets torch's thread count and deterministic algorithms for the
-    process, because the weights depend on them.
+    corpora: the mixture of texts that it reads.
+    keep_at: after so many steps the model is kept as well, in half precision, as `folder`/step-N.
+    watch: gets each row of the log.
+
+    Sets torch's thread count and deterministic algorithms for the process, because the weights
+    depend on them.
 
     Raises InputError for a device that is not here, a recipe shorter than a step or longer than
     the text, a loss that diverges, and a checkpoint that is damaged or of another recipe.
@@ -201,12 +207,15 @@ def train(
     torch.set_num_threads(recipe.threads)
     # A GPU has no deterministic program for some of these operations.
     torch.use_deterministic_algorithms(device == "cpu")
-    stream, valid = token_stream("train"), token_stream("valid")
+    stream, valid = token_stream("train", corpora), token_stream("valid")
+    tokenizer = load_tokenizer()
     needed = recipe.steps * tokens_a_step + 1
     if len(stream) < needed:
         raise InputError(f"the training text has {len(stream):,} tokens, {needed:,} are asked for")
 
     def loss(model: PreTrainedModel, step: int) -> Tensor:
+        if step in keep_at:
+            _save(model, tokenizer, folder / f"step-{step}")
         inputs, targets = rows_of(stream, step * recipe.batch_rows, recipe.batch_rows)
         return mean_nll(model, inputs.to(device), targets.to(device), recipe.smoothing)
 
@@ -235,7 +244,7 @@ def train(
         model=untrained,
         loss=loss,
         valid=lambda model: validation_ce(model, valid),
-        tokenizer=load_tokenizer(),
+        tokenizer=tokenizer,
         watch=watch,
     )
 
@@ -383,10 +392,7 @@ def _finish(
     tokenizer: PreTrainedTokenizerBase | ProcessorMixin,
 ) -> TrainedModel:
     """Write the model in half precision, and the result; its CE is that of the rounded weights."""
-    rounded = copy.deepcopy(at.network).cpu().half()
-    with quiet():
-        rounded.save_pretrained(folder / "model")
-    tokenizer.save_pretrained(folder / "model")
+    rounded = _save(at.network, tokenizer, folder / "model")
     last_row = at.log[-1]
     numbers = {
         "valid_ce": valid(rounded.float()),
@@ -396,6 +402,17 @@ def _finish(
     result = json.dumps({"folder": "model", **numbers, "key": key})
     write_whole(folder, {"result.json": result.encode()})
     return TrainedModel(folder / "model", **numbers)
+
+
+def _save(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | ProcessorMixin, folder: Path
+) -> PreTrainedModel:
+    """Write a model in half precision, in hub layout; returns it with the rounded weights."""
+    rounded = copy.deepcopy(network).cpu().half()
+    with quiet():
+        rounded.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return rounded
 
 
 def train_runs(
