@@ -31,6 +31,7 @@ from scipy.stats import beta, linregress
 from rbpkit import paper
 from rbpkit.check import check_parameters
 from rbpkit_notebooks import notebook_05 as draw
+from rbpkit_notebooks.claims import Verdicts, counted, span
 
 check_parameters(globals())
 study = draw.read_study(records_dir, families, corpus_names)
@@ -265,7 +266,44 @@ draw.chance(measured_lines, figures_dir, "figure_5_pocket")
 # "We conjecture that that reason might lies in random noise" holds in part: chance is enough for 10 of 18 lines. "RBP_k for GPT2 even increases" holds in part: its loss increases clearly on Wiki, less surely on AusLegal, and not on HotpotQA.
 
 # %%
-draw.claims(lines, measured_lines, records_dir, figures_dir)
+verdicts = Verdicts("05", records_dir, figures_dir)
+
+by_chance = lines.kind == "chance is enough"
+by_chance_here = measured_lines.kind == "chance is enough"
+verdicts.add(
+    "05.1",
+    holds=by_chance.all(),
+    part=by_chance.any(),
+    count=by_chance.sum(),
+    of=len(by_chance),
+    published="four of GPT-2 rise",
+    measured=counted(by_chance_here),
+    turns_if={"the lines of GPT-2 are left out": by_chance[lines.family != "GPT2"].all()},
+)
+
+# %%
+rises = z > 2
+verdicts.add(
+    "05.2",
+    holds=rises.all(),
+    part=rises["Wiki"].all(),  # on one of the three texts
+    count=rises.sum(),
+    of=len(rises),
+    published=f"Wiki {z['Wiki'].min():.1f} or more, HotpotQA {z['HotpotQA'].max():.1f} or less",
+    measured=span(measured_lines[measured_lines.family == "GPT2"].z, ".1f"),
+    turns_if={"only Wiki counts": rises["Wiki"].all()},
+)
+
+# %%
+lower = R2[30_000] < R2[20_000]
+verdicts.add(
+    "05.3",
+    holds=lower.mean() > 0.5,
+    count=lower.sum(),
+    of=len(lower),
+    turns_if={"every case counts": lower.all()},
+)
+verdicts.table()
 
 # %% [markdown]
 # **What this cannot show.** The counts do not say which tokens the larger GPT-2s miss, nor why. All intervals treat tokens as independent, which the tokens of one document are not.

@@ -14,8 +14,6 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import models_of
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims_05 import KINDS
-from rbpkit_notebooks.claims_05 import claims as claims
 from rbpkit_notebooks.exercises import Mistake, checker, sealed
 
 MISTAKES: dict[int, list[Mistake]] = {
@@ -30,6 +28,7 @@ MISTAKES: dict[int, list[Mistake]] = {
 ANSWERS = {1: sealed("cafcfaf8", digits=1), 3: sealed("dbb1ded6", digits=0)}
 check = checker(ANSWERS, MISTAKES)
 
+KINDS = ("chance is enough", "scatter beyond chance", "misses rise with size")
 ABOUT = ["corpus", "family", "model", "k", "S", "tokens"]
 
 
