@@ -13,7 +13,9 @@
 # %% [markdown]
 # # Size and training tokens: draw the last line
 #
-# We trained six small language models of one family, Pythia. They differ in size: $S$ counts the parameters, without the tables that turn *tokens* (words or parts of words) into numbers and back. Each size was trained three times from start to end: on 1.5, on 3 and on 6 million tokens of text.
+# You have a new architecture, and want to show that it gains more from size than an old one. So you train both in six sizes and compare how steeply their losses fall. Training is expensive. How much text do the models have to read before the comparison is fair?
+#
+# We tried it with one family, Pythia. $S$ counts a model's parameters, without the tables that turn *tokens* (words or parts of words) into numbers and back. Each of six sizes was trained three times from start to end: on 1.5, on 3 and on 6 million tokens of text.
 #
 # Then each model read a text that it had not seen, and guessed each token from the text before it. $\mathrm{RBP}_1$ is the share of right first guesses, and $-\log \mathrm{RBP}_1$, in natural logarithms, is the model's *loss*. In the figure below a mark is a model, and each line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, fitted to six models. The *exponent* $\alpha$ says how steeply the line falls.
 
@@ -28,23 +30,23 @@ from rbpkit.check import check_parameters
 from rbpkit.fit import fit_power_law, root_mean_square
 from rbpkit_notebooks import notebook_15 as draw
 from rbpkit_notebooks.joint_law import held_out_errors, leave_out
-from rbpkit_pocket import ablations, paths
+from rbpkit_pocket import ablations
 
 check_parameters(globals())
 
 # %% [markdown]
-# `size_and_tokens` makes a table of what `load_totals` reads. A row has the text (`corpus`), the size $S$, the number of training tokens $T$, the quantity and its loss.
+# `losses_by_kind` makes a table of all losses. A row has the text (`corpus`), the size $S$, the number of training tokens $T$, the quantity and its loss. The column `kind` is explained further down; we begin with all tokens.
 #
 # *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_15.py).*
 
 # %%
-totals = ablations.load_totals(paths.GRID)
-models = ablations.size_and_tokens(totals, [1, 10, 100])
-models["corpus"] = models.corpus.str.removeprefix("pocket:")
+losses = ablations.losses_by_kind([1, 10, 100])
+models = losses[(losses.family == "Pythia") & (losses.seed == 0)].copy()
 models["millions"] = models["T"] / 1e6
 grid = models[models.S < 1e6]  # two larger models wait until the end
 first_guess = grid[grid.quantity == "RBP_1"]
-on_prose = first_guess[first_guess.corpus == "prose"]
+all_tokens = first_guess[first_guess.kind == "all"]
+on_prose = all_tokens[all_tokens.corpus == "prose"]
 
 # %%
 line_of = {}
@@ -73,35 +75,52 @@ draw.fan(on_prose, line_of, list(line_of), figures_dir)
 
 
 # %%
-def alpha_and_R2(six):
-    """The exponent and R2 of a line through six models."""
+def exponent(six):
+    """alpha of six models, and half of its 95% interval."""
     line = fit_power_law(six.S, six.loss)
-    return pd.Series({"alpha": line.alpha, "R2": line.r2})
+    low, high = line.alpha_interval
+    return pd.Series({"alpha": line.alpha, "half": (high - low) / 2})
 
 
-# The same on all five texts, and for the other losses
-lines = grid.groupby(["quantity", "corpus", "millions"])[["S", "loss"]].apply(alpha_and_R2)
-at_rank_1 = lines.loc["RBP_1"]
-table = at_rank_1.alpha.unstack("millions")
+lines = all_tokens.groupby(["corpus", "millions"])[["S", "loss"]].apply(exponent)
+table = lines.alpha.unstack()
 table["last / first"] = table[12] / table[1.5]
+table["+- of first"] = lines.half.unstack()[1.5]
 print(table.round(3).to_string())
-smallest_R2 = at_rank_1.R2.groupby("millions").min()
-print("smallest R2:", smallest_R2.round(2).to_dict())
 
 # %% [markdown]
-# *R2 is 1 if all six models are on their line.*
-#
-# **Eight times the tokens make the exponent at $k$ = 1 three to five times as large, in one family with one recipe.** (With $k$ guesses at each token the share is $\mathrm{RBP}_k$.) Each model has one seed (random start). Other seeds at two sizes move Pythia's exponent by 4.5% at most ([notebook 13](13_pocket_models.ipynb)).
+# **Eight times the tokens make the exponent at $k$ = 1 three to five times as large, in one family with one recipe.** (With $k$ guesses at each token the share is $\mathrm{RBP}_k$.) How many times exactly is hard to say, because the first lines are almost flat. On `humaneval` the first exponent is 0.021 ± 0.021. Each model has one seed (random start).
 #
 # > **The paper.** "As models grow, a greater proportion of correct tokens are placed among the top predictions, and this improvement follows a power-law trend." (Section 1)
 # >
 # > $$-\log \mathrm{RBP}_k \propto S^{-\alpha} \tag{1}$$
 #
-# All Pythias of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) read 300 billion tokens, so its points cannot show this. Its exponents at $k$ = 1 are 0.063 to 0.134. At 12 million tokens all five of ours are in that range, and the last doubling raised each. So do not compare exponents of families that read different numbers of tokens.
+# All Pythias of the paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) read 300 billion tokens, so its points cannot show this. Its exponents at $k$ = 1 are 0.063 to 0.134, and at 12 million tokens all five of ours lie in that range. This is no finding. We chose 12 million tokens for all pocket models, the small ones that we trained, when we knew that most of Pythia's exponents come into the range there.
+#
+# ## Is it the amount of text, or a skill?
+#
+# Between 6 and 12 million tokens the larger Pythias learn to copy ([notebook 14](14_repeated_pairs.ipynb)). Copying helps with *pair tokens*: a token and the one before it that have already stood next to each other in the document. They are 8 to 28% of a text. In the column `kind` they are `pair`, and all others are `other`.
+#
+# **Guess.** Leave out the pair tokens. Is the growth of the exponent then gone, halved, or as large as before?
+
+# %%
+exponents = first_guess.groupby(["kind", "corpus", "millions"])[["S", "loss"]].apply(exponent)
+alpha = exponents.alpha.unstack()
+growth = alpha[12] / alpha[1.5]  # of eight times the tokens
+print(growth.unstack("kind").round(1).to_string())
+left = np.log(growth["other"]) / np.log(growth["all"])
+print(f"left without pair tokens: median {left.median():.2f}, {left.min():.2f} to {left.max():.2f}")
+
+draw.tilt(alpha, figures_dir)
+
+# %% [markdown]
+# *Exponents at $k$ = 1, the mean of five texts. Both panels have the same range.*
+#
+# **Without pair tokens eight times the tokens make the exponent 1.9 to 2.9 times as large, instead of 3.3 to 5.0. In logarithms a median of 0.56 of the growth is left.** (The median is 0.49 to 0.59 if any one size is left out.) So two things tilt the line, and neither is small. On other tokens it tilts steadily; on pair tokens it jumps. Compare exponents of families only after the same number of tokens, and look at pair tokens separately.
 #
 # ## Why would more text tilt the line?
 #
-# Think of a loss as two blocks. One is there because the model is too small, and the other because it has read too little.
+# A skill that only larger models learn in time tilts it. But what of the other tokens? Think of a loss as two blocks. One is there because the model is too small, and the other because it has read too little.
 
 # %%
 draw.idea()
@@ -122,7 +141,7 @@ answer_1 = None  # an exponent
 draw.check(1, answer_1)
 
 # %% [markdown]
-# A *product*, $A\,S^{-a}\,T^{-b}$, has the same exponent at every $T$. The table above contradicts it, but we keep it for comparison. Kaplan et al. use a third form, $L = \big((A S^{-a})^{1/b} + B'/T\big)^{b}$.
+# A *product*, $A\,S^{-a}\,T^{-b}$, has the same exponent at every $T$. The tables above contradict it, but we keep it for comparison. Kaplan et al. use a third form, $L = \big((A S^{-a})^{1/b} + B'/T\big)^{b}$.
 #
 # ## Do such laws predict?
 #
@@ -132,11 +151,11 @@ draw.check(1, answer_1)
 # - *line in S*: the paper's line, through the six models of 12 million tokens
 # - *product*, *sum*, *kaplan*: the three laws, fitted to all 24 models (six sizes, four numbers of tokens).
 #
-# **Guess.** Are the three laws nearer to the truth than "no change": clearly, hardly or not at all?
+# **Guess.** Are the three laws nearer to the truth than "no change": on all tokens, only on other tokens, or on neither?
 #
-# We test 20 cases. On each of five texts there are four losses: CE (the mean of $-\log p$, with $p$ the probability of the true token), and $-\log \mathrm{RBP}_k$ at $k$ = 1, 10 and 100. We call a prediction good if its error is at most 5% in the median case and 10% in the worst.
+# Each kind of token has 20 cases. On each of five texts there are four losses: CE (the mean of $-\log p$, with $p$ the probability of the true token), and $-\log \mathrm{RBP}_k$ at $k$ = 1, 10 and 100. We call a prediction good if its error is at most 5% in the median case and 10% in the worst. (We chose these margins, and not before we saw the data.)
 #
-# `leave_out` fits a law to all models but the two, and gives the error $\log(\text{predicted}/\text{measured})$ of each of the two. It is positive if the prediction is too high, and negative if it is too low. For a case we give the root mean square of the two.
+# `leave_out` fits a law to all models but the two, and gives the error $\log(\text{predicted}/\text{measured})$ of each. For a case we give the root mean square of the two.
 
 
 # %%
@@ -153,79 +172,78 @@ def without_law(case):
     }
 
 
-# %%
-rows = []
-for _, case in models.groupby(["corpus", "quantity"]):
-    larger = case.S > 1e6
-    laws = ["product", "sum", "kaplan"]
-    predictions = without_law(case)
-    # Each law is fitted to the 24 models that are not larger
-    by_law = leave_out(case.S, case["T"], case.loss, larger, laws)
-    predictions.update(by_law)
-    for way, error in predictions.items():
-        percent = 100 * root_mean_square(error)
-        too_high = (error > 0).sum()
-        rows.append((way, percent, too_high))
+def judge(models):
+    """The median and the worst error over 20 cases of each kind, in percent of the loss."""
+    rows = []
+    for (kind, _, _), case in models.groupby(["kind", "corpus", "quantity"]):
+        errors = without_law(case)
+        larger = case.S > 1e6
+        errors |= leave_out(case.S, case["T"], case.loss, larger, ["product", "sum", "kaplan"])
+        for way, error in errors.items():
+            rows.append((kind, way, 100 * root_mean_square(error)))
+    table = pd.DataFrame(rows, columns=["kind", "way", "error"])
+    return table.groupby(["kind", "way"], sort=False).error.agg(["median", "max"])
+
 
 # %%
-errors = pd.DataFrame(rows, columns=["way", "error", "too high"])
-by_way = errors.groupby("way", sort=False)
-# Over the 20 cases
-judged = by_way.error.agg(["median", "max"])
-judged["too high, of 40"] = by_way["too high"].sum()
-print("error of the two larger models, % of the loss")
-print(judged.round(1).to_string())
+MEDIAN, WORST = 5, 10  # a good prediction, in percent
+judged = judge(models)
+judged["good"] = (judged["median"] <= MEDIAN) & (judged["max"] <= WORST)
+print(judged.loc[["all", "other"]].round(1).to_string())
 
 draw.forecasts(judged, figures_dir)
 
 # %% [markdown]
 # *A dot is the median of 20 cases, and its line ends at the worst case. A good prediction has its dot left of 5% and its end left of 10%.*
 #
-# **All five miss by 6 to 7% (median): laws that know size and tokens predict the larger models hardly better than "no change".** The line is too low for all 40 losses; "no change" and the three laws are too high for all 40.
+# **On all tokens all five miss by 6 to 7% (median), "no change" included. On other tokens the three laws and the line in $S$ miss by 0.9 to 2.5%, and "no change" by 5.7%.** So it is the pair tokens that none of them can predict: there even the best, "no change", misses by 18%. Behind all cases are the same two models with one seed each.
 #
-# **Exercise 2.** Models of 1.5 million tokens have hardly begun to learn. Write `late = models[models["T"] > 2e6]` above the loop, use `late` instead of `models` in the loop, and run that cell and the next again. What is the product's median error, in percent, to one decimal?
+# Kaplan's form is the best on other tokens, with 0.9%. But the line knows nothing of tokens and has 1.6%, so this is weak support for a law in both.
 #
-# <details><summary>Hint</summary>It is in the column <em>median</em>.</details>
+# **Exercise 2.** Models of 1.5 million tokens have hardly begun to learn. Run `judge(models[models["T"] > 2e6])`. What is the product's median error on all tokens, in percent, to one decimal?
+#
+# <details><summary>Hint</summary>It is in the column <em>median</em>, in the rows of kind <em>all</em>.</details>
 
 # %%
 answer_2 = None  # percent
 draw.check(2, answer_2)
 
 # %% [markdown]
-# **Exercise 3, to discuss.** The line is too low in 40 of 40 cases. Why are these not 40 independent signs that the losses of larger models leave the line?
+# **Exercise 3, to discuss.** On all tokens the line in $S$ is too low for all 40 losses. Why are these not 40 independent signs that the losses of larger models leave the line?
 #
 # <details><summary>Hint</summary>How many models are behind them, and how many seeds?</details>
+#
+# ## What to keep
+#
+# An exponent belongs to a family *and* a number of training tokens. Eight times the tokens make Pythia's three to five times as large, and about half of this growth comes from pair tokens, on which copying begins. Without them simple laws predict models of three times the size within 2.5%. Open: whether the jump on pair tokens comes at the same number of tokens with other seeds, and how to divide compute between size and tokens. The paper's own sentences are not judged here, because its models of one family read the same text.
+#
+# **Related.** [Kaplan et al.](https://arxiv.org/abs/2001.08361) and [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such laws to the CE of far larger models. [Porian et al.](https://arxiv.org/abs/2406.19146) explain why the two disagree.
+#
+# [Glossary](../docs/glossary.md)
 #
 # ## Further questions
 #
 # <details><summary>Do the laws predict the largest size, or the longest training?</summary>
 #
-# The sum, Kaplan's form and the line predict the largest of the six sizes well, but so does "no change" (the loss of the next smaller size). No law predicts the longest training well; laws with tokens have about half the error of "no change" (the loss at half the tokens). The constant that Hoffmann et al. add to the sum (`sum+floor`) changes hardly anything here. If [pair tokens](14_repeated_pairs.ipynb) are left out, the sum and Kaplan's form pass all three tests.
+# On all tokens the sum, Kaplan's form and the line predict the largest of the six sizes well, but so does "no change" (the next smaller size). No law predicts the longest training well; laws with tokens have about half the error of "no change" (half the tokens). The constant that Hoffmann et al. add (`sum+floor`) changes hardly anything here.
 #
 # </details>
 
 # %%
-missed = held_out_errors(models, ["product", "sum", "sum+floor", "kaplan"])
+of_all = models[models.kind == "all"]
+missed = held_out_errors(of_all, ["product", "sum", "sum+floor", "kaplan"])
 missed = missed.groupby(["held out", "form"]).agg(["median", "max"])
 missed.unstack("held out").round(1)
 
 # %% [markdown]
 # <details><summary>Is it the same at other k, and for CE?</summary>
 #
-# Yes: eight times the tokens make the lines 2.9 to 7.2 times as steep.
+# Yes: eight times the tokens make the lines 2.9 to 7.2 times as steep, and 1.9 to 4.1 times without pair tokens.
 #
 # </details>
 
 # %%
-alphas = lines.alpha.unstack("millions")
-growth = alphas[12] / alphas[1.5]
-growth.groupby("quantity").agg(["min", "max"]).round(1)
-
-# %% [markdown]
-# ## The paper says, and we get
-#
-# At a fixed number of tokens, from 6 million on, a power law in $S$ describes the loss well ($R^2$ of 0.94 or more at $k$ = 1). Another number of tokens has another exponent. Fitted to all smaller models, no law in size and tokens predicts the larger ones well (5% and 10%). Without the models of 1.5 million tokens the product does, and no other law. But we left them out only after we had seen the errors. These models cannot tell how to divide compute between size and tokens.
-#
-# **Related.** [Kaplan et al.](https://arxiv.org/abs/2001.08361) and [Hoffmann et al.](https://arxiv.org/abs/2203.15556) fit such laws to the CE of far larger models; [Porian et al.](https://arxiv.org/abs/2406.19146) explain why the two disagree.
-#
-# [Glossary](../docs/glossary.md)
+by_quantity = grid.groupby(["kind", "quantity", "corpus", "millions"])[["S", "loss"]]
+alphas = by_quantity.apply(exponent).alpha.unstack()
+times = alphas[12] / alphas[1.5]
+times.groupby(["kind", "quantity"]).agg(["min", "max"]).loc[["all", "other"]].round(1)

@@ -10,7 +10,7 @@ import pandas as pd
 from rbpkit import plots
 from rbpkit.fit import PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.plots import SIZE
+from rbpkit.plots import NARROW, SIZE
 from rbpkit_notebooks.exercises import checker, sealed
 
 ONE_BLOCK = "Nearly: this uses the share of the other block, the one that does not shrink."
@@ -76,19 +76,43 @@ def idea() -> None:
     plots.show(axes)
 
 
+def tilt(alpha: pd.DataFrame, figures_dir: str) -> None:
+    """The exponent against the training tokens, on all tokens and on each kind; means of texts.
+
+    alpha: a row for each kind and text, a column for each number of tokens, in millions
+    """
+    mean = alpha.groupby("kind").mean()
+    looks = {"pair": ("pair tokens", OTHER), "all": ("all tokens", INK), "other": ("other", OTHER)}
+    title = "Pair tokens jump,\nthe others tilt steadily"
+    with plots.panel(
+        title, "exponent at k = 1: the mean of five texts, six Pythias each", 3.6
+    ) as axes:
+        axes.set(xscale="log", yscale="log", xlim=(1.3, 26), ylim=(0.02, 0.4))
+        axes.set(xlabel="training tokens (millions)", ylabel=r"exponent $\alpha$")
+        plots.ticks(axes.xaxis, alpha.columns)
+        plots.ticks(axes.yaxis, [0.025, 0.05, 0.1, 0.2, 0.4])
+        ends = []
+        for kind, (name, colour) in looks.items():
+            axes.plot(mean.columns, mean.loc[kind], "^-", color=colour, ms=6, lw=1.5)
+            ends.append((12, mean.loc[kind, 12], name, colour))
+        plots.label_ends(axes, ends)
+    points = alpha.stack().rename("alpha").reset_index()
+    plots.save(axes, points, figures_dir, "15_tilt")
+
+
 def forecasts(judged: pd.DataFrame, figures_dir: str) -> None:
-    """The median and the worst error of each of the predictions."""
-    title = "No law is clearly better\nthan \u201cno change\u201d"
-    with plots.panel(title, "20 cases: five texts, CE and three k", 3.2) as axes:
-        axes.hlines(judged.index, judged["median"], judged["max"], color=OTHER, lw=1.5)
-        axes.plot(judged["max"], judged.index, "|", color=OTHER, ms=11, mew=1.5)
-        axes.plot(judged["median"], judged.index, "o", color=INK, ms=8)
-        first = judged.iloc[0]
-        axes.text(first["median"], -0.25, "median", ha="center", va="bottom")
-        axes.text(first["max"], -0.25, "worst", ha="center", va="bottom", color=OTHER)
-        for end, words in ((5, "good:\nmedian"), (10, "good:\nworst")):
-            axes.axvline(end, color=OTHER, lw=1, ls=":")
-            axes.text(end - 0.15, 5.1, words, color=OTHER, ha="right", va="bottom")
-        axes.set(xlim=(0, 15), ylim=(5.2, -0.8), xlabel="error (% of the loss)")
-    points = judged.reset_index().rename(columns={"too high, of 40": "too_high"})
-    plots.save(axes, points, figures_dir, "15_forecasts")
+    """The median and the worst error of each of the predictions, on all and on other tokens."""
+    headings = {"all": "all tokens", "other": "without pair tokens"}
+    with plots.panels(3.2, NARROW + 0.6, ncols=2, sharex=True, sharey=True) as (figure, row):
+        for axes, (kind, heading) in zip(row, headings.items(), strict=True):
+            part = judged.loc[kind]
+            axes.hlines(part.index, part["median"], part["max"], color=OTHER, lw=1.5)
+            axes.plot(part["max"], part.index, "|", color=OTHER, ms=11, mew=1.5)
+            axes.plot(part["median"], part.index, "o", color=INK, ms=8)
+            for end in (5, 10):
+                axes.axvline(end, color=OTHER, lw=1, ls=":")
+            axes.set(xlim=(0, 15), ylim=(4.6, -0.6), title=heading)
+        figure.supxlabel("error (% of the loss)", fontsize=11)
+        line = "dot: median of 20 cases; bar: worst; dotted: 5 and 10%"
+        plots.headed_row(figure, "Pair tokens are what no law predicts", line)
+    plots.save(figure, judged.reset_index(), figures_dir, "15_forecasts")

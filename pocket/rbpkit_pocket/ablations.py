@@ -24,6 +24,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError, reason
 from rbpkit.files.manifest import Manifest
+from rbpkit_pocket import paths
 from rbpkit_pocket.families import model_name
 from rbpkit_pocket.recipes import Run, run_named, runs_of
 
@@ -228,3 +229,18 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
     columns = ["corpus", "family", "model", "S", "T", "seed", "quantity", "loss"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["T", "S"], ignore_index=True)
+
+
+def losses_by_kind(ks: Sequence[int]) -> pd.DataFrame:
+    """`size_and_tokens` of the pair tokens, of the other tokens, and of all tokens.
+
+    The column `kind` says of which ("pair", "other", "all"); `corpus` is without "pocket:".
+    """
+    pair = load_totals(paths.PAIR_TOKENS)
+    other = load_totals(paths.OTHER_TOKENS)
+    both = [one.plus(two) for one, two in zip(pair, other, strict=True)]
+    tables = []
+    for kind, totals in {"pair": pair, "other": other, "all": both}.items():
+        tables.append(size_and_tokens(totals, ks).assign(kind=kind))
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(corpus=table["corpus"].str.removeprefix("pocket:"))
