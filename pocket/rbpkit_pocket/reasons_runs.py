@@ -184,7 +184,7 @@ CANDIDATES = (
         "sklearn/datasets/data/*.csv*",
         _forty_lines,
     ),
-    Candidate("no text", "json", "jupyterlab==4.6.6", "*/schemas/*.json", _forty_lines),
+    Candidate("no text", "json", "jupyterlab==4.6.6", "*/schemas/*/*/*.json", _forty_lines),
 )
 TEXT_TOKENS = 100_000
 SCREEN_TOKENS = 20_000
