@@ -47,7 +47,7 @@ MAY_HOLD = {
     "rbpkit/cli": 1_225,
     "pocket": 4_990,  # companions aside
     "pocket/rbpkit_pocket/companions": 4_700,
-    "tests": 9_985,
+    "tests": 10_060,  # the golden numbers: 75
     "docs": 1_580,  # the reference of options is made from the settings: 59 lines
 }
 
