@@ -80,6 +80,20 @@ def test_manifest_says_what_was_measured(llama_folder, text_file, tmp_path):
     assert measure(model, corpus, tmp_path / "long").summary.manifest.max_length == 128
 
 
+def test_a_job_is_found_only_with_the_settings_that_were_asked_for(
+    llama_folder, text_file, tmp_path
+):
+    for dtype, settings in [
+        ("float32", {"max_length": 64}),
+        ("float32", {"max_length": 40}),
+        ("float32", {"max_length": 64, "stride": 9}),
+        ("bfloat16", {"max_length": 64}),
+    ]:
+        model = load_model(llama_folder, dtype=dtype)
+        assert not measure(model, text_file, tmp_path / "out", **settings).found_done
+        assert measure(model, text_file, tmp_path / "out", **settings).found_done
+
+
 def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path):
     model = load_model(llama_folder)
     weight = model.head.weight.clone()
