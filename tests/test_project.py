@@ -38,7 +38,8 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 6_330,  # pictures: a palette, whether two look alike; scores of any program
+    # pictures: a palette, whether two look alike; scores of any program; guards: 25
+    "rbpkit": 6_355,
     "rbpkit/files": 1_400,
     "rbpkit/kernels": 515,
     "rbpkit/stats": 395,
@@ -47,7 +48,7 @@ MAY_HOLD = {
     "rbpkit/cli": 1_225,
     "pocket": 4_990,  # companions aside
     "pocket/rbpkit_pocket/companions": 4_700,
-    "tests": 10_060,  # the golden numbers: 75
+    "tests": 10_250,  # the golden numbers: 75; guarantees that no test held: 185
     "docs": 1_580,  # the reference of options is made from the settings: 59 lines
 }
 
