@@ -57,9 +57,11 @@ test: $(READY) ## the tests, and every notebook against its committed outputs
 	@$(PYTEST) -p tests.nbval_sockets --nbval --nbval-current-env tests notebooks
 
 # pytest ends with 5 when it has collected nothing: no slow tests is no failure.
+# SLOW: some of them, as SLOW=tests/test_golden.py
+SLOW ?=
 test-slow: $(READY) ## the tests that take minutes
-	@echo "== test-slow: tests marked slow"
-	@$(PYTHON) -m pytest -m slow || [ $$? -eq 5 ]
+	@echo "== test-slow: tests marked slow $(SLOW)"
+	@$(PYTHON) -m pytest -m slow $(SLOW) || [ $$? -eq 5 ]
 
 # lm-evaluation-harness brings some 60 packages, so it gets a separate environment.
 HARNESS := out/harness

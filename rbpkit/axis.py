@@ -54,18 +54,19 @@ def fit_against_ce(
 ) -> tuple[list[AxisFit], list[str]]:
     """The lines of log(-log RBP_k) on log CE, and a line on each text and k that has none.
 
-    Models are compared on the same tokens only: one text (fingerprint), one V, one max_length.
+    Models are compared on the same tokens only: one text (fingerprint), one V, one max_length and
+    stride, and as many tokens.
     Raises InputError if nothing was measured.
     """
-    groups: dict[tuple[str, str, int, int], list[Measured]] = {}
+    groups: dict[tuple[str, str, int, int, int, int], list[Measured]] = {}
     for model in measured:
-        manifest = model.manifest
-        tokens = manifest.corpus, manifest.fingerprint, manifest.V, manifest.max_length
-        groups.setdefault(tokens, []).append(model)
+        one = model.manifest
+        cut = one.max_length, one.stride, one.tokens
+        groups.setdefault((one.corpus, one.fingerprint, one.V, *cut), []).append(model)
     if not groups:
         raise InputError("nothing was measured, so there is no line in cross-entropy")
     fits, refused = [], []
-    for (corpus, _, V, _), models in sorted(groups.items()):
+    for (corpus, _, V, *_), models in sorted(groups.items()):
         models.sort(key=lambda model: model.ce())
         names = tuple(model.manifest.model for model in models)
         ce = np.array([model.ce() for model in models])

@@ -294,8 +294,8 @@ def curve_of(
 
     None means the only corpus or family there is. Raises InputError if nothing matches, if
     several do and one was asked for, if one model was measured twice, if there are several
-    checkpoints of one training run, and if the models were measured on different text (fingerprint)
-    or truncated at different lengths.
+    checkpoints of one training run, and if the models did not score the same tokens: of different
+    text (fingerprint), cut at different lengths, or by different tokenizers.
     """
     measured = list(measured)
     corpus, family = _only_pair(measured, corpus, family)
@@ -344,7 +344,7 @@ def _only_pair(
 
 
 def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -> None:
-    """InputError if models of one curve saw different text or were cut at different lengths."""
+    """InputError if models of one curve did not score the same tokens."""
     for setting in ("fingerprint", "max_length", "stride"):
         values = sorted({getattr(model.manifest, setting) for model in models}, key=str)
         if len(values) > 1:
@@ -354,6 +354,14 @@ def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -
                 f" ({' and '.join(words)}); measure them alike, or choose some, as"
                 f" --where {setting}={words[0]}"
             )
+    tokens = {model.manifest.tokens: model.manifest.model for model in models}
+    if len(tokens) > 1:
+        one, other, *_ = (f"{name} {count:,}" for count, name in sorted(tokens.items()))
+        raise InputError(
+            f"{family} on {corpus}: its models scored different tokens of one text ({one},"
+            f" {other}), as their tokenizers differ; give those of one tokenizer another family"
+            " (rbpkit measure --family NAME; what is done is not measured again)"
+        )
 
 
 def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:

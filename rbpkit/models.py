@@ -54,6 +54,9 @@ _STALE = re.compile(
     r"|embed_positions\.weights)"
 )
 
+# Lines of a config that change no number (the dtype shows in the weights).
+_NO_NUMBER = re.compile(r'^ *"(transformers_version|dtype)": .*\n', re.MULTILINE)
+
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
 
 
@@ -528,7 +531,8 @@ def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any
             total.update(f"{used} {getattr(module, 'scaling', '')}".encode())
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
-    total.update(f"{network.config.to_json_string()}{words}{tokenizer.all_special_ids}".encode())
+    config = _NO_NUMBER.sub("", network.config.to_json_string())
+    total.update(f"{config}{words}{tokenizer.all_special_ids}".encode())
     if processor is not None:
         total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
     return f"sha256:{total.hexdigest()}"

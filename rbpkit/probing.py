@@ -85,7 +85,8 @@ def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tupl
     V = logits.shape[-1]
     if not isinstance(layer, nn.Linear) or len(calls) != 1:
         return None, V
-    states, product = calls[0]
+    given, product = calls[0]
+    states = given
     if product.shape != logits.shape:
         return None, V
     if ids_alone:
@@ -99,7 +100,7 @@ def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tupl
     scales = [1.0]
     for scale in _named(network, _SCALES):
         scales += [scale, 1 / scale]
-    scale_before = _scale_before(layer, states, product, scales)
+    scale_before = _scale_before(layer, states, given, product, scales)
     after = _scale_and_cap_after(network, inputs, layer, product, scales)
     if scale_before is None or after is None:
         return None, V
@@ -161,19 +162,26 @@ def _named(network: PreTrainedModel, names: tuple[str, ...]) -> list[float]:
 
 
 def _scale_before(
-    layer: nn.Linear, states: Tensor, product: Tensor, scales: list[float]
+    layer: nn.Linear, states: Tensor, given: Tensor, product: Tensor, scales: list[float]
 ) -> float | None:
     """The scale for which product = scale * layer(states); None if there is none.
 
-    A few models scale the states before the layer.
+    A few models scale the states before the layer, and `given` is what it gets. A scale near 1
+    shows there, and in 16 bits not in the product.
     """
     # A spread model's states may be elsewhere, and Mamba's are float32 in any dtype.
     states = states.to(layer.weight.device, layer.weight.dtype)
+
+    def error(scale: float) -> float:
+        """Of the layer's input, as a whole, relative to it."""
+        off = given.float() - scale * states.float()
+        return float(off.norm() / given.float().norm())
+
+    best = min(scales, key=error)
+    if not error(best) <= torch.finfo(states.dtype).eps + _TOLERANCE[torch.float32]:
+        return None
     unscaled = F.linear(states, layer.weight, layer.bias)
-    for scale in scales:
-        if _close(unscaled * scale, product):
-            return scale
-    return None
+    return best if _close(unscaled * best, product) else None
 
 
 def _scale_and_cap_after(

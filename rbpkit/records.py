@@ -115,12 +115,17 @@ class Records:
         rank = self.n_greater.astype(np.int64) + n_equal + 1
         nll = self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE)
         least_nll = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
+        not_finite = np.zeros(rank.shape, bool)
+        for optional in (self.p_max, self.entropy):
+            if optional is not None:
+                not_finite |= ~np.isfinite(optional)
         return {
             "documents out of order": (document_step < 0) | (self.document >= documents),
             "position does not rise from 1": (self.position < 1) | stays_behind,
             f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
             f"rank outside 1 to V = {V}": (self.n_greater < 0) | (n_equal < 0) | (rank > V),
             "nll not finite, or below ln R": ~np.isfinite(self.nll) | (nll < least_nll),
+            "p_max or entropy not finite": not_finite,
         }
 
     def columns(self) -> dict[str, np.ndarray]:

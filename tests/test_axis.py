@@ -1,5 +1,6 @@
 """Accuracy from loss: planted laws are found, and what the rule cannot be trusted for is said."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -99,12 +100,27 @@ def test_two_shown_rows_make_no_slope():
         axis.predict_pairs(table)
 
 
-def test_the_lines_of_measured_models_against_cross_entropy():
+@pytest.fixture(scope="module")
+def models() -> list:
     models = []
     for seed in range(5):
         log_rank = np.random.default_rng(seed).normal(2 - 0.2 * seed, 2, size=2000)
         ranks = np.exp(log_rank.clip(0, 8)).astype(int)
         models.append(made(10**6 + seed, ranks))
+    return models
+
+
+@pytest.mark.parametrize("name", ["fingerprint", "V", "max_length", "stride", "tokens"])
+def test_models_that_did_not_score_the_same_tokens_are_on_no_common_line(name, models):
+    *four, last = models
+    value = "other" if name == "fingerprint" else 7 + getattr(last.manifest, name)
+    other = dataclasses.replace(last, manifest=last.manifest.model_copy(update={name: value}))
+    fits, refused = axis.fit_against_ce([*four, other], [1])
+    assert [fit.models for fit in fits] == [axis.fit_against_ce(four, [1])[0][0].models]
+    assert len(refused) == 1
+
+
+def test_the_lines_of_measured_models_against_cross_entropy(models):
     fits, refused = axis.fit_against_ce(models, [1, 10])
     assert not refused and [fit.k for fit in fits] == [1, 10]
     fit = fits[0]

@@ -236,10 +236,12 @@ def test_fits_of_all_that_was_measured():
         fit_all([])
 
 
-@pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride"])
-def test_models_measured_on_different_text_are_refused(setting):
-    manifest = SMALL.manifest.model_copy(update={setting: 8})
-    other = dataclasses.replace(SMALL, manifest=manifest)
+@pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride", "tokens"])
+def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
+    other = make([1, 2], name="small", S=10)  # as another tokenizer would cut it
+    if setting != "tokens":
+        manifest = SMALL.manifest.model_copy(update={setting: 8})
+        other = dataclasses.replace(SMALL, manifest=manifest)
     with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {setting}"):
         rbp_curve([other, MIDDLE, LARGE], 1)
 

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import math
+import pickle
 from types import SimpleNamespace
 
 import datasets
@@ -10,8 +11,9 @@ import numpy as np
 import peft
 import pytest
 import torch
-from conftest import TEXTS, write_jsonl
+from conftest import COMMIT, TEXTS, write_jsonl
 from small_models import small_config, spread_weights
+from tokenizers import normalizers
 from transformers import (
     AutoModelForCausalLM,
     PreTrainedTokenizerFast,
@@ -76,6 +78,20 @@ def test_manifest_says_what_was_measured(llama_folder, text_file, tmp_path):
     assert manifest.tokens == len(Records.load(next((tmp_path / "out").rglob("*.parquet"))).nll)
     # The model's context, 128, is shorter than the default of 512.
     assert measure(model, corpus, tmp_path / "long").summary.manifest.max_length == 128
+
+
+def test_a_job_is_found_only_with_the_settings_that_were_asked_for(
+    llama_folder, text_file, tmp_path
+):
+    for dtype, settings in [
+        ("float32", {"max_length": 64}),
+        ("float32", {"max_length": 40}),
+        ("float32", {"max_length": 64, "stride": 9}),
+        ("bfloat16", {"max_length": 64}),
+    ]:
+        model = load_model(llama_folder, dtype=dtype)
+        assert not measure(model, text_file, tmp_path / "out", **settings).found_done
+        assert measure(model, text_file, tmp_path / "out", **settings).found_done
 
 
 def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path):
@@ -157,6 +173,9 @@ def test_one_front_door(in_memory, llama_folder, tmp_path):
     rows.to_json(lines)
     memory = measure(network, TEXTS, tokenizer=tokenizer)
     assert [module.training for module in network.modules()] == modes
+    with pytest.raises(InputError, match="stride=128"):  # whatever happens
+        measure(network, TEXTS, tokenizer=tokenizer, stride=128)
+    assert [module.training for module in network.modules()] == modes
     for model, corpus, field in [
         (str(llama_folder), (text for text in TEXTS), None),
         (llama_folder, rows, "body"),
@@ -173,15 +192,47 @@ def test_one_front_door(in_memory, llama_folder, tmp_path):
     assert list(tmp_path.rglob("*.parquet")) == []
 
 
-def test_a_model_in_memory_is_known_by_its_weights(in_memory, tmp_path):
-    network, tokenizer = in_memory
-    first = measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
-    assert first.summary.manifest.model == "tiny-llama"
-    assert measure(network, TEXTS, tmp_path, tokenizer=tokenizer).found_done
-    with torch.no_grad():
+def changes_in_memory(network, tokenizer):
+    """Step by step another model of the same name, which each pass of the loop is to measure."""
+    yield network
+    with torch.no_grad():  # trained further
         network.model.norm.weight[3] += 1e-6
-    named = measure(network, TEXTS, tmp_path / "b", tokenizer=tokenizer, name="moved")
-    assert named.summary.manifest.revision != first.summary.manifest.revision
+    yield network
+    network.config.rms_norm_eps *= 2
+    yield network
+    tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()  # the same vocabulary
+    yield network
+    tokenizer.bos_token = tokenizer.decode([40])  # is not scored
+    yield network
+    lora = peft.LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+    adapted = peft.get_peft_model(network, lora, "a")
+    yield adapted
+    adapted.add_adapter("b", lora)
+    adapted.set_adapter("b")
+    yield adapted
+    adapted.set_adapter("a")  # the same weights, of which others are used
+    yield adapted
+    with adapted.disable_adapter():
+        yield adapted
+
+
+def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
+    in_memory, tmp_path, monkeypatch
+):
+    network, tokenizer = in_memory
+    network.config._commit_hash = COMMIT  # as one of the hub has, whatever is done to it then
+    revisions = set()
+    for count, model in enumerate(changes_in_memory(network, tokenizer), start=1):
+        first = measure(model, TEXTS[:2], tmp_path, tokenizer=tokenizer)
+        assert not first.found_done
+        with monkeypatch.context() as later:  # another library changes no number
+            later.setattr("transformers.configuration_utils.__version__", "9.9")
+            assert measure(model, TEXTS[:2], tmp_path, tokenizer=tokenizer).found_done
+        manifest = first.summary.manifest
+        assert manifest.model == "tiny-llama"
+        revisions.add(manifest.revision)
+        assert len(revisions) == count
+    named = measure(network, TEXTS[:2], tmp_path / "b", tokenizer=tokenizer, name="moved")
     assert not named.found_done and named.path.stem.startswith("moved")
 
 
@@ -222,6 +273,8 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
     spelt = (tokenizer.tokenize(text)[1:40] for text in TEXTS)
     size = sum(len(token) for tokens in spelt for token in tokens)
     assert result.bits_per_byte() == pytest.approx(table["nll"].sum() / math.log(2) / size)
+    sent = pickle.loads(pickle.dumps(copy.copy(result)))
+    assert sent.rbp(2000) == result.rbp(2000) and sent.records.ce() == result.ce()
     assert "tiny-llama on texts: CE" in repr(result) and "tokens past" in repr(result)
     with pytest.raises(InputError, match="no interval of RBP_2001 in a summary"):
         result.rbp(2001, interval=True)
@@ -242,6 +295,7 @@ def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
     assert status == 0
     left = f"99 tokens scored in 1 document; {tokens - 100:,} tokens past --max-length 100 left out"
     assert err.count(left + " (--stride scores all)\n") == 1
+    assert left in rbpkit(*common, "--max-length", 100)[2]  # also of what was done before
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 60)
     assert status == 0 and f"{tokens - 1:,} tokens scored in 1 document; " in err
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 100)

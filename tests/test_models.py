@@ -190,7 +190,9 @@ def test_revision_of_a_folder_follows_its_content(neox):
     (neox / "model.safetensors").write_bytes(weights)
     flipped = load_model(neox).revision
     edit_json(neox / "tokenizer_config.json", note=1)
-    assert len({before, flipped, load_model(neox).revision}) == 3
+    noted = load_model(neox).revision
+    edit(neox, rotary_pct=0.5)  # the same weights, other numbers
+    assert len({before, flipped, noted, load_model(neox).revision}) == 4
 
 
 def test_sharded_weights(save):
@@ -396,16 +398,33 @@ FOLDERS = [("llama", {"tokenizer_class": name}) for name in NAMED.split()]
 FOLDERS += [(kind, described) for kind in TYPES for described in ({}, None)]
 
 
-@pytest.mark.parametrize(("kind", "described"), FOLDERS)
-def test_text_is_cut_as_tokenizer_json_says(kind, described, tmp_path):
-    """Digits one by one, and a first token: what many classes of the library drop."""
-    load_tokenizer().save_pretrained(tmp_path)
-    own = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+def with_rules_of_its_own(folder: Path) -> Tokenizer:
+    """Its tokenizer.json then cuts digits one by one, and puts a token first."""
+    own = Tokenizer.from_file(str(folder / "tokenizer.json"))
     digits = pre_tokenizers.Digits(individual_digits=True)
     own.pre_tokenizer = pre_tokenizers.Sequence([digits, own.pre_tokenizer])
     first = own.id_to_token(0)
     own.post_processor = processors.TemplateProcessing(f"{first} $A", special_tokens=[(first, 0)])
-    own.save(str(tmp_path / "tokenizer.json"))
+    own.save(str(folder / "tokenizer.json"))
+    return own
+
+
+def test_a_hub_id_has_the_ids_of_its_folder(cached, neox):
+    """The library would rebuild this tokenizer without its rules, whichever way it gets there."""
+    for folder, model in ((cached, "someone/tiny"), (neox, neox)):
+        own = with_rules_of_its_own(folder)
+        found = load_model(model).tokenizer
+        assert [found(text)["input_ids"] for text in SAYS] == [
+            own.encode(text).ids for text in SAYS
+        ]
+
+
+@pytest.mark.parametrize(("kind", "described"), FOLDERS)
+def test_text_is_cut_as_tokenizer_json_says(kind, described, tmp_path):
+    """Digits one by one, and a first token: what many classes of the library drop."""
+    load_tokenizer().save_pretrained(tmp_path)
+    own = with_rules_of_its_own(tmp_path)
+    first = own.id_to_token(0)
     (tmp_path / "tokenizer_config.json").unlink()
     if described is not None:
         described = json.dumps({"eos_token": first, **described})
@@ -531,6 +550,10 @@ def test_a_gguf_file(save, monkeypatch):
     assert loaded.tokenizer(TEXT)["input_ids"] == load_tokenizer()(TEXT)["input_ids"]
     with torch.no_grad():
         torch.testing.assert_close(loaded.logits(some_ids()), model(some_ids()).logits)
+    other = folder / "other.gguf"  # as one repository has several quantisations
+    other.write_bytes(path.read_bytes()[:-1] + b"\1")
+    assert load_model(other).revision != loaded.revision == load_model(path).revision
+    other.unlink()
     (folder / "model.safetensors").unlink()
     refused(folder, "tiny.gguf (and pip install 'rbpkit[gguf]')")
     monkeypatch.setattr(model_folders, "find_spec", lambda name: None)

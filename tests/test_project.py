@@ -39,7 +39,7 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 5_993,  # pictures: a palette, whether two look alike
+    "rbpkit": 6_018,  # pictures: a palette, whether two look alike; guards: 25
     "rbpkit/files": 1_386,
     "rbpkit/kernels": 515,
     "rbpkit/stats": 395,
@@ -49,7 +49,7 @@ MAY_HOLD = {
     "pocket": 5_300,  # three reasons for one axis, and its runs: 1,280 lines
     # Both ways to judge a claim, until all notebooks are converted
     "notebooks/rbpkit_notebooks": 5_680,
-    "tests": 10_222,  # a second implementation of the predictors of margins: 125; verdicts: 90
+    "tests": 10_490,  # predictors of margins: 125; verdicts: 90; golden numbers and guarantees: 260
     "docs": 1_580,  # the reference of options is made from the settings: 59 lines
 }
 

@@ -163,6 +163,9 @@ def test_windows_that_are_not_there(few):
         ("n_greater", 2, -1, "rank outside"),
         ("n_equal", 2, 2**31 - 1, "rank outside"),
         ("nll", 2, np.nan, "nll not finite"),
+        ("nll", 2, np.inf, "nll not finite"),
+        ("p_max", 2, np.nan, "p_max or entropy not finite"),
+        ("entropy", 2, np.inf, "p_max or entropy not finite"),
         ("nll", 2, -1e-3, "nll not finite, or below"),
     ],
 )
@@ -269,6 +272,14 @@ def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path)
         load_summaries(tmp_path, **{setting: "nothing"})
     with pytest.raises(InputError, match=f"did you mean {setting}"):
         load_summaries(tmp_path, **{setting + "s": 1})
+
+
+def test_a_job_that_was_renamed_by_hand_is_not_another_one(few, tmp_path):
+    written, other = write_records(tmp_path, few).path, HALF.manifest.key
+    for suffix in SUFFIXES:
+        path = written.with_suffix(suffix)
+        path.rename(record_path(tmp_path, other).with_suffix(suffix))
+    assert find_done(tmp_path, other) is None
 
 
 def test_what_is_only_recorded_makes_no_other_job(few, tmp_path):

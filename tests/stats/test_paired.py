@@ -61,7 +61,14 @@ def test_from_k_equal_to_V_on_there_is_no_difference():
 
 def test_what_does_not_compare_is_refused(pair):
     a, b = pair
-    for setting, value in {"fingerprint": "0" * 64, "max_length": 100}.items():
+    others = {
+        "corpus": "c",
+        "fingerprint": "0" * 64,
+        "documents": 9,
+        "max_length": 100,
+        "stride": 9,
+    }
+    for setting, value in others.items():
         other = dataclasses.replace(b, manifest=b.manifest.model_copy(update={setting: value}))
         with pytest.raises(InputError, match=setting):
             differences(a, other, (1,))
