@@ -13,11 +13,13 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# A model gives every token a probability. The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability of the true token. If two true tokens have probabilities 0.5 and 0.1, CE is $(0.69 + 2.30)/2 = 1.50$ nats (all logarithms are natural). A token's *rank* $k$ is its place when all tokens are sorted, the most probable first.
+# When a language model grows, two of its losses fall almost alike: its cross-entropy, and $-\log$ of the share of tokens that it guesses right at once. You want to know why. Appendix C of the paper has an answer. It writes a loss as a sum of four terms, and says which of them matters. For the model Pythia-12B on Wikipedia the sum is, in nats (all logarithms are natural),
+#
+# $$-4.81 + 2.67 + 3.08 + 2.23 = 3.17$$
+#
+# **Guess first.** Which of these terms would you call the dominant part of the sum, and which one negligible?
 #
 # *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_11.py).*
-#
-# Appendix C of the paper takes the probability of each rank from a curve, the *lognormal*. In it, $\ln k$ follows the bell of a normal distribution. The bell has the mean $\mu$ and the standard deviation $\sigma$. The paper fits such a curve to the ranks that Pythia-12B gives to the true tokens of Wikipedia:
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -32,8 +34,14 @@ from rbpkit import paper
 from rbpkit.check import check_parameters
 from rbpkit_notebooks import notebook_11 as draw
 from rbpkit_notebooks import rank_laws
+from rbpkit_notebooks.claims import Verdicts
 
 check_parameters(globals())
+
+# %% [markdown]
+# ## One curve for all ranks
+#
+# The cross-entropy (CE) is the mean of $-\log p$, where $p$ is the probability that the model gives the true token. The *rank* of the true token is its place when all tokens are sorted, the most probable first. Appendix C gives each rank $k$ a share $p_k$ of the true tokens. The shares come from one curve, the *lognormal*, in which $\ln k$ follows the bell of a normal distribution. The bell has the mean $\mu$ and the standard deviation $\sigma$. The paper prints both for Pythia-12B:
 
 # %%
 m, s = -14.29, 5.76  # mu and sigma of Pythia-12B
@@ -41,9 +49,20 @@ used = stats.norm.sf(0, m, s)  # the area to the right of ln k = 0
 draw.bell(m, s, used, figures_dir)
 
 # %% [markdown]
-# Why is $\mu$ negative? Most tokens that Pythia-12B reads have rank 1, and each further rank is rarer. So the curve has to fall from rank 1 on. A bell falls to the right of its centre, so the centre lies to the left of rank 1.
+# From the bell to a share there are two steps. First, take the height of the bell at $\ln k$ and divide it by $k$, because the ranks lie closer together on the axis of $\ln k$ the larger they are. This gives $\psi(k)$, the height of the curve at rank $k$. Second, divide each height by the sum $c$ of all heights: $p_k = \psi(k)/c$.
 #
-# From the bell to a probability there are two steps. First, take the height of the bell at $\ln k$, and divide it by $k$. This gives $\psi(k)$, the height of the curve at rank $k$. Second, divide each height by the sum $c$ of all heights: $p_k = \psi(k)/c$. What happens to $c$ and to $p_1$ if all heights become ten times smaller? Here are three ranks:
+# Why is $\mu$ so far below 0? If the bell were level, $\psi(k)$ would fall as $1/k$. The shares of Pythia-12B fall faster: by its curve $p_2$ is 0.37 of $p_1$, less than a half. So the bell falls at $\ln 1 = 0$, and its centre is to the left. (Those of Pythia-14M fall a little more slowly at first: 0.52. Its $\mu$ is $+1.19$.)
+
+# %%
+four = paper.lognormal_params().set_index("model")  # what the paper prints
+for model in ("pythia-14m", "pythia-12b"):
+    m, s = four.loc[model, ["mu", "sigma"]]
+    bell = stats.norm.pdf(np.log([1, 2]), m, s)
+    psi = bell / [1, 2]
+    print(f"{model}: p_2 / p_1 = {psi[1] / psi[0]:.2f}")
+
+# %% [markdown]
+# What happens to $c$ and to $p_1$ if all heights become ten times smaller? Here are three ranks:
 
 # %%
 three = np.array([0.1, 0.05, 0.05])
@@ -54,19 +73,15 @@ for heights in (three, three / 10):
     print(f"log c = {np.log(c):.2f}, -log p_1 = {neg_log_p1:.2f}")
 
 # %% [markdown]
-# **$\log c$ falls by 2.30, and $-\log p_1 = \log c - \log\psi(1)$ stays the same**, because $\log\psi(1)$ falls as much. So a change of $\log c$ alone says nothing about the probabilities.
+# **$\log c$ falls by 2.30, and $-\log p_1 = \log c - \log\psi(1)$ stays the same.** So a change of $\log c$ alone says nothing about the shares.
 #
 # ## What dominates?
 #
-# By this curve CE is a sum of four terms. For Pythia-12B they are
+# The paper puts the entropy of the ranks, $H = -\sum_k p_k\log p_k$, in the place of CE, and calls it CE. We write $H$. It is the sum of the beginning:
 #
-# $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{fraction}}_{2.23} = \underbrace{\mathrm{CE}}_{3.17}$$
+# $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{fraction}}_{2.23} = \underbrace{H}_{3.17}$$
 #
-# The first three add up to $-\log p_1$. The last, called the fraction, is what CE has beyond $-\log p_1$.
-#
-# **Guess first.** When models grow, the paper calls one of these terms "the dominant part of CE", and another "asymptotically negligible". Which ones?
-#
-# The paper prints $\mu$ and $\sigma$ of four Pythias. `closed_form` computes $\log c$ and the fraction from them; its formulas follow in the second half.
+# The first three terms add up to $-\log p_1$. The fourth is one large fraction in the paper (Eq. 26), hence its name. It is what $H$ has beyond $-\log p_1$. `closed_form` computes $\log c$ and the fraction; its formulas follow in the second half.
 
 # %%
 root_2pi = np.sqrt(2 * np.pi)
@@ -79,70 +94,98 @@ def four_terms(mu, sigma):
     terms["log sqrt(2 pi) sigma"] = np.log(root_2pi * sigma)
     terms["mu^2 / 2 sigma^2"] = mu**2 / (2 * sigma**2)
     terms["fraction"] = by_curve.fraction
-    terms["CE"] = terms.sum(axis=1)
+    terms["H"] = terms.sum(axis=1)
     return terms
 
 
-four = paper.lognormal_params().set_index("model")  # what the paper prints
 terms = four_terms(four["mu"], four["sigma"])
 draw.stairs(terms.loc["pythia-12b"], figures_dir)
 terms.round(2)
 
 # %% [markdown]
-# **The "dominant" term is $\log c$, which is negative. The "negligible" one is the fraction, and at 12B it is 70% of CE.**
+# > **The paper** says: "as $|\mu|$ increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)". (Appendix C, arXiv version)
 #
-# > **The paper** wants to explain why CE and $-\log p_1$ fall almost alike when models grow. It says: "as |µ| increases, log(c) becomes the dominant part of CE", and the fraction is "asymptotically negligible compared to log(c)". (Appendix C)
+# **The "dominant" term is negative. The "negligible" one is 70% of the sum.** A negative term cannot dominate a positive sum. Neither $H$ nor $-\log p_1$ is ever below 0, so the other terms are together at least as large as $|\log c|$. This holds for all $\mu$ and $\sigma$ for which $\log c$ is negative, and needs no limit. One can still say that $\log c$ has the largest absolute value of the four terms, in the five largest Pythias.
 #
-# But as with the three ranks, $\log c$ falls together with $\log\psi(1)$, the height at rank 1. Of the three terms of $-\log p_1$, the first is $\log c$. The second and the third together are $-\log\psi(1)$:
-#
-# $$-\log p_1 = \log c - \log\psi(1), \qquad -\log\psi(1) = \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2}$$
-#
-# When $\log c$ falls, $\log\psi(1)$ falls too, so the second and third terms rise. By how much?
-
-# %%
-change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
-print(change.round(1).to_string())  # from 14M to 12B
-
-# %% [markdown]
-# **From 14M to 12B $\log c$ falls by 4.4 nats, and the next two terms rise by 0.4 and 3.0.** So $\log c$ dominates neither $-\log p_1$ nor CE. Is the fraction most of CE for other models, too? The paper's Figure 8b has ten Pythias, and their $\mu$ and $\sigma$ can be computed from it. (For 12B these give a CE of 3.16; the rounded ones, which are printed, give 3.17.)
+# The paper's Figure 8b has $H$ and $-\log p_1$ of ten Pythias. `published_laws` finds the $\mu$ and $\sigma$ that give them. (For 12B they give an $H$ of 3.16; the two rounded numbers above give 3.17.)
 
 # %%
 laws = rank_laws.published_laws()  # ten Pythias
 m, s = laws["mu"], laws["sigma"]
 path = laws[["model", "S"]].assign(b=-m / s**2)  # b is used in the second half
 path = path.join(four_terms(m, s))
-path["-log p_1"] = path["CE"] - path["fraction"]
+path["-log p_1"] = path["H"] - path["fraction"]
 
-share = path["fraction"] / path["CE"]
-print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) of CE")
+share = path["fraction"] / path["H"]
 draw.area(path, share, figures_dir)
 
+# %%
+others = path["H"] - path["log c"]  # the other three terms
+print("the others, over |log c|, at least:", round((others / path["log c"].abs()).min(), 2))
+absolute = path[terms.columns[:4]].abs()
+print("largest absolute value is that of log c:", (absolute.idxmax(axis=1) == "log c").sum())
+print(f"the fraction is {share.iloc[0]:.0%} (14M) to {share.iloc[-1]:.0%} (12B) of H")
+
+# The same, without any curve: what CE has beyond -log RBP_1, as measured
+measured_share = 1 - laws["neg_log_rbp1"] / laws["CE"]
+print(f"as measured: {measured_share.min():.0%} to {measured_share.max():.0%} of CE")
+
 # %% [markdown]
-# The CE that is measured for 12B is 1.96, and not 3.17 ([notebook 08](08_section_5_2_two_laws.ipynb)). Pythia-12B gives every context its own probabilities, and in many contexts it is sure. The curve has one set of probabilities for all contexts. It is less sure than the model is in most of them, so its CE is larger.
+# The fraction is most of $H$ by the curve, and what corresponds to it is most of CE as measured: 72 to 74% for all ten.
+#
+# ## Why is $H$ so much larger than CE?
+#
+# For Pythia-12B $H$ is 3.17, but the measured CE is 1.96. And $-\log p_1$ is 0.94 by the curve, while the measured $-\log\mathrm{RBP}_1$ is 0.55. Two explanations come to mind. The model gives every context its own probabilities, and the ranks have one distribution for all contexts. Or the curve is not the distribution of the ranks. The ranks were counted, so we can tell them apart. `counted_ranks` has the entropy of the ranks as counted. Between CE and this entropy only the first explanation acts, and beyond it only the second:
+
+# %%
+counted = rank_laws.counted_ranks()  # the four Pythias of the paper's Figure 8c
+by_sum = rank_laws.rank_sums(four["mu"], four["sigma"])
+steps = pd.DataFrame({"CE": counted["CE"]}, index=four.index)
+steps["ranks as counted"] = counted["entropy"]
+steps["curve, by sums"] = by_sum.CE
+steps["closed form, H"] = terms["H"]
+gap = steps["closed form, H"] - steps["CE"]
+steps["contexts' part"] = (steps["ranks as counted"] - steps["CE"]) / gap
+steps.round(2)
+
+# %% [markdown]
+# **Contexts make 0.3 of the 1.2 nats in all four models. The curve makes most of the rest.** (The closed form adds 0.1 at most.) The curve was fitted to the ranks from 2 on ([notebook 08](08_section_5_2_two_laws.ipynb)). Does its error come from rank 1? Give rank 1 its measured share, and leave the rest to the curve:
+
+# %%
+V = 50_304  # rows of the output matrix; for 12B a few more, which have no share
+for model in four.index:
+    rbp_1 = np.exp(-counted.loc[model, "neg_log_rbp1"])
+    log_p = rank_laws.lognormal_log_p(*four.loc[model, ["mu", "sigma"]], V, k_min=2)
+    of_others = -np.exp(log_p) @ log_p  # the entropy of the ranks 2, 3, ...
+    of_rank_1 = special.entr(rbp_1) + special.entr(1 - rbp_1)
+    print(f"{model}: {of_rank_1 + (1 - rbp_1) * of_others:.2f}")
+
+# %% [markdown]
+# That is the entropy of the ranks as counted, to 0.05 nats. So the curve's error is its share of rank 1.
 #
 # ## The derivation
 #
-# This half is for readers of the appendix (arXiv version). All of its steps are right, except for the conclusion.
+# This half is for readers of the appendix (arXiv version). Its formulas are right. Two of its conclusions are not.
 #
 # **The distribution.** With the density $\varphi$ of the normal distribution,
 #
 # $$p_k = \frac{\psi(k)}{c}, \qquad \psi(x) = \frac{1}{x\,\sigma}\,\varphi\Big(\frac{\ln x-\mu}{\sigma}\Big), \qquad c = \sum_{k\ge1}\psi(k) \tag{10, 11, 12}$$
 #
-# **Both losses, exactly.** Eq. 16 is $-\log p_k$ at $k = 1$, where $\ln k = 0$. Eq. 17 is the mean of $-\log p_k$ over all ranks. $\mathrm E$ stands for such a mean:
+# **Both losses, exactly.** Eq. 16 is $-\log p_k$ at $k = 1$, where $\ln k = 0$. Eq. 17 is the mean of $-\log p_k$ over all ranks, each weighted with $p_k$. $\mathrm E$ stands for such a mean:
 #
 # $$-\log p_1 = \log c + \log\sqrt{2\pi}\,\sigma + \frac{\mu^2}{2\sigma^2} \tag{16}$$
 #
-# $$\mathrm{CE} = -\sum_k p_k \log p_k = \log c + \log\sqrt{2\pi}\,\sigma + \mathrm E[\ln k] + \frac{\mathrm E[(\ln k-\mu)^2]}{2\sigma^2} \tag{17}$$
+# $$H = -\sum_k p_k \log p_k = \log c + \log\sqrt{2\pi}\,\sigma + \mathrm E[\ln k] + \frac{\mathrm E[(\ln k-\mu)^2]}{2\sigma^2} \tag{17}$$
 #
 # Their difference is the fraction. If we expand the square, $\mu^2$ cancels. (The paper does not have this line.)
 #
-# $$\boxed{\;\text{fraction} = \mathrm{CE} - (-\log p_1) = (1+b)\,\mathrm E[\ln k] + \frac{\mathrm E[(\ln k)^2]}{2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}\;}$$
+# $$\boxed{\;\text{fraction} = H - (-\log p_1) = (1+b)\,\mathrm E[\ln k] + \frac{\mathrm E[(\ln k)^2]}{2\sigma^2}, \qquad b = -\frac{\mu}{\sigma^2}\;}$$
 #
-# **Sums become integrals.** The paper replaces each sum by an integral and half of the first term (the trapezoid rule): $\sum_{k\ge1} f(k) \approx \int_1^\infty f + \tfrac12 f(1)$. Let $P = \Phi(\mu/\sigma)$ be the area of the bell to the right of 0, which is black in the first figure. From here on, let $\varphi$ be $\varphi(\mu/\sigma)$. Then
+# **Sums become integrals.** The paper replaces each sum by an integral and half of the first term (the trapezoid rule): $\sum_{k\ge1} f(k) \approx \int_1^\infty f + \tfrac12 f(1)$. Let $P = \Phi(\mu/\sigma)$ be the area of the bell to the right of 0, which is black in the first figure. From here on, $\varphi$ alone means the number $\varphi(\mu/\sigma)$. Then
 #
 # $$\int_1^\infty \psi = P, \quad \int_1^\infty \ln x\;\psi = \mu P + \sigma\varphi, \quad \int_1^\infty (\ln x)^2\,\psi = (\mu^2+\sigma^2)P + \mu\sigma\varphi \tag{13, 14, 15}$$
 #
-# The first integral gives $c$, with $\psi(1) = \varphi/\sigma$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$. (For these two $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$.) Put them into the boxed line:
+# The first integral and half of $\psi(1) = \varphi/\sigma$ give $c$. The other two, divided by $c$, are $\mathrm E[\ln k]$ and $\mathrm E[(\ln k)^2]$. (For these two $\tfrac12 f(1)$ is 0, because $\ln 1 = 0$.) Put them into the boxed line:
 #
 # $$c \approx P + \frac{\varphi}{2\sigma} \tag{20}$$
 #
@@ -180,41 +223,35 @@ answer_1 = None  # a number
 draw.check(1, answer_1)
 
 # %% [markdown]
-# **The limit.** Let $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. Far out in the tail of a bell, $P/\varphi$ is nearly $\sigma/|\mu|$ (*Mills' ratio*). So it goes to 0 (Eq. 22). $\psi(1)/\varphi = 1/\sigma$ goes to 0, too (23). So by Eq. 20 $c/\varphi$ goes to 0 (24). In the end $c < \varphi$, and
+# **The limit.** The paper lets $\mu/\sigma \to -\infty$ and $\sigma\to\infty$. Then $c/\varphi\to0$ (Eqs. 22 to 24), so in the end
 #
 # $$-\log c > -\log\varphi = \tfrac12\log 2\pi + \frac{\mu^2}{2\sigma^2} \;\to\; \infty \tag{25}$$
 #
-# So $\log c \to -\infty$. But what does $-\log p_1$ do? By Eq. 20 it is
+# That is right. The paper goes on: "the numerator grows at most polynomially in $\mu$ and $\sigma$, while the denominator c shrinks super-exponentially [...] Hence the whole fraction is asymptotically negligible compared to $\log(c)$." But a polynomial over something that shrinks so fast would be huge. The fraction is small only if the bracket of Eq. 26 shrinks with $c$. Whether it does depends on $b$. Try two paths to the same limit. On one $b$ keeps its value of Pythia-12B; on the other $\mu = -\sigma\ln\sigma$, so $b = \ln\sigma/\sigma$ goes to 0. `rank_sums` has sums over all ranks in place of the trapezoid rule:
+
+# %%
+fixed_b = path["b"].iloc[-1]  # of 12B, 0.43
+rows = {}
+for sigma in (10, 100, 1_000, 10_000):
+    rows[sigma] = {}
+    for name, mu in (("b fixed", -fixed_b * sigma**2), ("b to 0", -sigma * np.log(sigma))):
+        by_sum = rank_laws.rank_sums(mu, sigma)
+        rows[sigma][name] = (by_sum.fraction / abs(by_sum.log_c)).item()
+in_log_c = pd.DataFrame(rows).T.rename_axis("sigma")
+in_log_c.round(2)  # the fraction, divided by |log c|
+
+# %% [markdown]
+# **With $b$ fixed the fraction is negligible next to $\log c$. On the other path it grows to 23 times $|\log c|$.** So the sentence needs a condition that the paper does not state.
 #
-# $$-\log p_1 = \log\frac{c}{\psi(1)} = \log\Big(\frac12 + \sigma\,\frac P\varphi\Big) \;\to\; \log\Big(\frac12 + \frac1b\Big) \qquad\text{at fixed } b,$$
-#
-# because $P/\varphi$ is nearly $\sigma/|\mu|$, and $\sigma^2/|\mu|$ is $1/b$. **Here the paper's conclusion does not follow: $-\log p_1$ has a finite limit while $\log c$ goes to $-\infty$.**
-#
-# This is the limit by the trapezoid rule. For the exact one, divide $\psi(k)$ by $\psi(1)$ and expand the square:
+# And what does $-\log p_1$ do? Divide $\psi(k)$ by $\psi(1)$ and expand the square:
 #
 # $$\frac{p_k}{p_1} = k^{-(1+b)}\,e^{-(\ln k)^2/2\sigma^2}$$
 #
-# When $\sigma\to\infty$ the last factor goes to 1. What is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, `special.zeta` in SciPy, so $p_1 \to 1/\zeta(1+b)$. In the boxed line the second part goes to 0. What is left there is $\mathrm E[\ln k]$, which goes to $\sum_k k^{-(1+b)}\ln k\,/\,\zeta(1+b)$. The derivative of $k^{-s}$ in $s$ is $-k^{-s}\ln k$, so this sum is $-\zeta'(1+b)$:
+# When $\sigma\to\infty$ at fixed $b$, the last factor goes to 1. What is left is **Zipf's law**, $p_k \propto k^{-(1+b)}$. The sum of all $k^{-(1+b)}$ is Riemann's function $\zeta(1+b)$, which is `special.zeta` in SciPy. So $p_1 \to 1/\zeta(1+b)$. The fraction goes to $(1+b)$ times the mean of $\ln k$. By the derivative of $\zeta$ this is
 #
 # $$-\log p_1 \to \log\zeta(1+b), \qquad \text{fraction} \to -(1+b)\,\frac{\zeta'(1+b)}{\zeta(1+b)}$$
 #
-# `rank_sums` is `closed_form` with sums over all ranks in place of the trapezoid rule:
-
-# %%
-b = path["b"].iloc[-1]  # of 12B, 0.43
-rows = {}
-for sigma in (5.76, 30, 300):  # that of 12B, and larger ones at the same b
-    mu = -b * sigma**2
-    by_sum = rank_laws.rank_sums(mu, sigma)
-    closed = rank_laws.closed_form(mu, sigma)
-    rows[f"sigma = {sigma}"] = (by_sum.neg_log_p1.item(), closed.neg_log_p1)
-in_closed_form = np.log(0.5 + 1 / b)
-rows["limit"] = (np.log(special.zeta(1 + b)), in_closed_form)
-by_both = pd.DataFrame(rows, index=["-log p_1, sum", "-log p_1, closed form"])
-by_both.T.astype(float).round(2)
-
-# %% [markdown]
-# On the way to the limit $-\log p_1$ changes by about 0.1. Is the fraction small compared with $-\log p_1$?
+# **$-\log p_1$ has a finite limit while $\log c$ goes to $-\infty$.** Is the fraction small compared with $-\log p_1$?
 
 
 # %%
@@ -232,7 +269,7 @@ least = (zipf_fraction / neg_log_p1).min()
 print(f"fraction over -log p_1, in the limit: at least {least:.2f}")
 
 # %% [markdown]
-# **Compared with $-\log p_1$ the fraction is not negligible: at all 400 values of $b$, from 0.01 to 20, it is more than twice as large.** It is negligible compared with $\log c$, as the paper says, because $\log c \to -\infty$. But the paper's conclusion is about CE and $-\log p_1$.
+# No: at all 400 values of $b$, from 0.01 to 20, it is more than twice as large.
 #
 # **Exercise 2.** What is $-\log p_1$ for Zipf's law with $b = 1$? Give two decimals.
 #
@@ -243,33 +280,58 @@ answer_2 = None  # nats
 draw.check(2, answer_2)
 
 # %% [markdown]
-# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/11_appendix_C_derivation.md)). $\mu/\sigma\to-\infty$ alone does not fix the limit. Use `rank_laws.rank_sums` on three paths: $\sigma = 6$ and $\mu = -6w$; $\sigma = w$ and $\mu = -0.4\,w^2$; $\sigma = w$ and $\mu = -w^{1.5}$. Let $w$ grow. Where does $-\log p_1$ go on each, and why?
+# **Exercise 3, to discuss** (no check; see [the solutions](../docs/solutions/11_appendix_C_derivation.md)). $\mu/\sigma\to-\infty$ alone does not fix the limit of $-\log p_1$. Take three paths, on which a number $w$ grows. The first has $\sigma = 6$ and $\mu = -6w$. The second has $\sigma = w$ and $\mu = -0.4\,w^2$. The third has $\sigma = w$ and $\mu = -w^{1.5}$. Use `rank_laws.rank_sums`. Where does $-\log p_1$ go on each, and why?
 #
 # <details><summary>Hint</summary>Work out b on each path.</details>
 #
-# ## Further questions
+# ## What to keep
 #
+# In a sum with a negative term, look at what the other terms do. $\log c$ falls by 4.4 nats from 14M to 12B, and the next two terms rise by 3.5. So Appendix C does not explain why CE and $-\log\mathrm{RBP}_1$ fall almost alike.
+#
+# **What stays open.** Is there another reason? The entropy of the ranks as counted does fall nearly as CE; [notebook 08](08_section_5_2_two_laws.ipynb) follows it. Nearly any pair of $H$ and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$. So the ten pairs describe the models and test nothing. Whether token probabilities within one context are lognormal is not tested here.
+
+# %%
+change = terms.loc["pythia-12b"] - terms.loc["pythia-14m"]
+print(change.round(1).to_string())  # from 14M to 12B
+
+# %% [markdown]
 # <details><summary>How good is the trapezoid rule?</summary>
 #
-# For the paper's models it makes CE up to 3% too high, more so for larger models.
+# For the paper's models it makes $H$ up to 3% too high, more so for larger models: compare the last two columns of the table of the gap.
 #
 # </details>
-
-# %%
-by_sum = rank_laws.rank_sums(four["mu"], four["sigma"])
-(terms["CE"] / by_sum.CE).round(3)  # CE by the trapezoid rule, divided by CE by the sum
-
-# %% [markdown]
+#
 # ## The paper says, we get
-#
-# "log(c) becomes the dominant part of CE" does not hold: at 12B $\log c$ is $-4.81$, and $\mu^2/2\sigma^2$ gives 3.08 of it back. "Asymptotically negligible compared to log(c)" holds in part: compared with $\log c$ the fraction is negligible, compared with $-\log p_1$ it is not.
 
 # %%
-draw.claims(path, least, figures_dir)
+verdicts = Verdicts("11", figures_dir=figures_dir)
+
+dominates = path["log c"] > others  # more than the other three terms together
+largest = absolute.idxmax(axis=1) == "log c"
+verdicts.add(
+    "11.1",
+    holds=dominates.iloc[-1],  # the largest model has the largest |mu|
+    count=dominates.sum(),
+    of=len(dominates),
+    published=f"at 12B log c is {path['log c'].iloc[-1]:.2f}, H {path['H'].iloc[-1]:.2f}",
+    measured="mathematics",
+    turns_if={"dominant means the largest absolute value": largest.iloc[-1]},
+)
+
+# %%
+vanishes = in_log_c.iloc[-1] < 0.1  # of |log c|, on the two paths
+verdicts.add(
+    "11.2",
+    holds=vanishes.all(),
+    count=vanishes.sum(),
+    of=len(vanishes),
+    published=f"over -log p_1, at fixed b: at least {least:.1f}",
+    measured="mathematics",
+    turns_if={"b is fixed": vanishes["b fixed"]},
+)
+verdicts.table()
 
 # %% [markdown]
-# **What this cannot show.** Whether token probabilities within one context are lognormal is not tested here. Nearly any CE and $-\log p_1$ can be turned into a $\mu$ and a $\sigma$. So the ten pairs describe the models and test nothing.
-#
-# **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why the frequencies of words follow their ranks nearly by Zipf's law.
+# **Related work.** Piantadosi ([2014](https://doi.org/10.3758/s13423-014-0585-6)) reviews why the frequencies of words follow their ranks nearly by Zipf's law. The sums over ranks are those of a discrete distribution, as in `powerlaw` ([Alstott et al. 2014](https://arxiv.org/abs/1305.0215)).
 #
 # [Glossary](../docs/glossary.md)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown
 from scipy.stats import norm
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
-from rbpkit_notebooks.claims import Claim, claims_table
 from rbpkit_notebooks.exercises import checker, sealed
 
 check = checker({1: sealed("bd4fd00c", digits=2), 2: sealed("d2cbad71", digits=2)})
@@ -42,8 +40,8 @@ def bell(mu: float, sigma: float, used: float, figures_dir: str) -> None:
 
 
 def stairs(terms: pd.Series, figures_dir: str) -> None:
-    """The four terms of CE of one model, each on the ones before it."""
-    title = "One term is negative, another is most of CE"
+    """The four terms of H of one model, each on the ones before it."""
+    title = "One term is negative, another is most of $H$"
     line = "Pythia-12B; each term begins where the one before ends"
     with plots.panel(title, line, 3.8) as axes:
         level = 0.0
@@ -59,57 +57,23 @@ def stairs(terms: pd.Series, figures_dir: str) -> None:
         axes.text(-0.4, 0.2, "“dominant”")
         axes.text(3, level + 0.2, "“negligible”", ha="center")
         axes.set(ylabel="nats", ylim=(-5.3, 4))
-        axes.set_xticks(range(5), [*TERMS, "CE"])
+        axes.set_xticks(range(5), [*TERMS, "$H$"])
     plots.save(axes, terms.rename("nats").reset_index(), figures_dir, "figure_C_stairs")
 
 
 def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
-    """What CE is made of, for the ten Pythias; share: of the fraction in CE."""
-    title = "The “negligible” fraction is most of CE"
+    """What H is made of, for the ten Pythias; share: of the fraction in H."""
+    title = "The “negligible” fraction is most of $H$"
     with plots.panel(title, "ten Pythias, by the closed form", 3.6) as axes:
         axes.fill_between(path["S"], path["-log p_1"], color=GREYS[0], linewidth=0)
-        axes.fill_between(path["S"], path["-log p_1"], path["CE"], color=CONTEXT, linewidth=0)
-        axes.plot(path["S"], path[["-log p_1", "CE"]], "o-", color=INK, markersize=4)
+        axes.fill_between(path["S"], path["-log p_1"], path["H"], color=CONTEXT, linewidth=0)
+        axes.plot(path["S"], path[["-log p_1", "H"]], "o-", color=INK, markersize=4)
         axes.set(xscale="log", ylim=(0, None), xlabel=plots.SIZE, ylabel="nats")
         axes.text(1e8, 2.5, "fraction", ha="center")
         axes.text(1e8, 0.5, r"$-\log p_1$", ha="center")
-        axes.text(1e8, 4.5, "CE")
-        bottom, top = path["-log p_1"].iloc[-1], path["CE"].iloc[-1]
+        axes.text(1e8, 4.5, "$H$")
+        bottom, top = path["-log p_1"].iloc[-1], path["H"].iloc[-1]
         look = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (1.6e10, bottom), (1.6e10, top), arrowprops=look, annotation_clip=False)
-        axes.text(2e10, 2, f"{share.iloc[-1]:.0%} of CE", va="center")
+        axes.text(2e10, 2, f"{share.iloc[-1]:.0%} of $H$", va="center")
     plots.save(axes, path, figures_dir, "figure_C2")
-
-
-DOMINANT = Claim(
-    words="as |µ| increases, log(c) becomes the dominant part of CE",
-    where="Appendix C (arXiv), D (draft)",
-    test="log c next to CE; what the other terms of Eq. 16 do",
-)
-NEGLIGIBLE = Claim(
-    words="asymptotically negligible compared to log(c)",
-    where="Appendix C, Eq. 26",
-    test="fraction over |log c|; fraction over -log p_1, which the conclusion needs",
-)
-
-
-def claims(path: pd.DataFrame, least: float, figures_dir: str) -> Markdown:
-    """The claims of Appendix C. least: fraction over -log p_1, in the limit."""
-    last = path.iloc[-1]
-    shares = path["fraction"] / path["log c"].abs()
-    results = {
-        DOMINANT: (
-            f"in neither CE nor -log p_1: at 12B log c {last['log c']:.2f},"
-            f" mu^2 / 2 sigma^2 {last['mu^2 / 2 sigma^2']:.2f}, CE {last['CE']:.2f};"
-            " the first two largely offset each other",
-            "mathematics",
-            "does not hold",
-        ),
-        NEGLIGIBLE: (
-            f"times |log c|: {shares.iloc[0]:.1f} (14M) down to"
-            f" {shares.iloc[-1]:.1f} (12B); times -log p_1: at least {least:.1f} in the limit",
-            "mathematics",
-            "holds in part",
-        ),
-    }
-    return claims_table("11", results, "", figures_dir)

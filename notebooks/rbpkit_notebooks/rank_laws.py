@@ -249,6 +249,22 @@ def published_laws() -> pd.DataFrame:
     return wide[order].assign(mu=mu, sigma=sigma, ratio=mu / sigma)
 
 
+def counted_ranks() -> pd.DataFrame:
+    """The ranks of Figure 8c with rank 1, as counted; a row for each of its four Pythias, nats.
+
+    - S; CE, neg_log_rbp1: as measured by the paper (8a)
+    - entropy: of the ranks, -sum p_k log p_k over all k. The ranks of one bar get equal shares
+    """
+    laws = published_laws().set_index("model")[["S", "CE", "neg_log_rbp1"]]
+    entropies = {}
+    for model, bars in paper.rank_density().groupby("model"):
+        rbp_1 = np.exp(-laws["neg_log_rbp1"][model])
+        width = bars["bin_hi"] - bars["bin_lo"]
+        share = (1 - rbp_1) * bars["mass"]  # the bars are shares of the ranks from 2 on
+        entropies[model] = entr(rbp_1) - share @ np.log(share / width)
+    return laws.join(pd.Series(entropies, name="entropy"), how="inner").sort_values("S")
+
+
 def like_a_lognormal(points: pd.DataFrame) -> pd.DataFrame:
     """The same models with the `loss` of a lognormal: RBP_k = Phi(a + b ln(k + 1/2)).
 
