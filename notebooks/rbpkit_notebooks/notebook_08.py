@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy.stats import norm
 
 from rbpkit import paper, plots
 from rbpkit.fit import Array, fit_power_law
-from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
+from rbpkit.palette import CONTEXT, GREYS, INK
 from rbpkit.plots import headed
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims_08 import claims as claims
 from rbpkit_notebooks.exercises import checker, sealed
 
-check = checker({1: sealed("74fd51f1", digits=2), 2: sealed("22fa3ce4", digits=2)})
+check = checker({1: sealed("22fa3ce4", digits=2), 2: sealed("74fd51f1", digits=2)})
 
 PYTHIA = plots.ink_of("Pythia")
 # A column of losses, its name in the figure, and its line
@@ -29,42 +27,15 @@ LOSSES = (
 )
 
 
-def bell(mu: float, sigma: float, shares: Iterable[float], figures_dir: str) -> None:
-    """The curve over ln rank, and its part at the ranks that exist.
-
-    shares: of the curve below every rank, at rank 1, and at ranks of 2 and more.
-    """
-    below, at_1, fitted = shares
-    x = np.linspace(np.log(1e-13), np.log(1e5), 2000)
-    height = norm.pdf(x, mu, sigma)
-    real = x > np.log(1.5)
-    line = "the lognormal of Pythia-12B; hatched: there are no such ranks"
-    with plots.panel("Only a sliver of the curve\nlies at ranks of 2 and more", line, 3.4) as axes:
-        axes.fill_between(np.exp(x), height, color=CONTEXT, linewidth=0)
-        axes.fill_between(np.exp(x[real]), height[real], color=INK, linewidth=0)
-        axes.plot(np.exp(x), height, color=INK, linewidth=1.2)
-        axes.axvspan(1e-13, 0.5, facecolor="none", edgecolor=CONTEXT, hatch="//", zorder=0)
-        axes.vlines(np.exp(mu), 0, height.max(), color=OTHER, linewidth=1)
-        axes.text(4e-7, 0.02, "half of\nthe curve", ha="right")
-        words = f"ranks 2, 3, 4, …:\n{fitted:.1%} of\nthe curve"
-        pointer = {"arrowstyle": "-", "color": INK}
-        axes.annotate(words, (4, 0.0015), (1.5, 0.03), arrowprops=pointer)
-        axes.set(xscale="log", xlabel="rank", ylim=(0, None), xlim=(1e-13, 1e5))
-        axes.set_xticks([1e-12, 1e-9, 1e-6, 1e-3, 1, 1e3])
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-    parts = pd.DataFrame({"part": ["below every rank", "rank 1", "ranks of 2 and more"]})
-    parts["share"] = [below, at_1, fitted]
-    plots.save(axes, parts, figures_dir, "figure_8_sliver")
-
-
-def laws(table: pd.DataFrame, fits: pd.DataFrame, figures_dir: str) -> None:
+def laws(table: pd.DataFrame, counted: pd.DataFrame, figures_dir: str) -> None:
     """Figure 8b: both losses against S with their lines, as measured and as simulated.
 
-    table: the paper's models, as `published_laws` gives them; fits: the measured ones, only saved.
+    table: the paper's models (`published_laws`); counted: the entropy of their ranks as counted.
     """
-    line = r"ten Pythias on Wiki; numbers: $\alpha$"
-    with plots.panel("By the curve both losses are too high", line, 3.8) as axes:
+    line = r"ten Pythias on Wiki; numbers: $\alpha$; hollow: the ranks as counted"
+    with plots.panel(
+        "The entropy of the ranks follows CE,\nthat of the curve does not", line, 4.2
+    ) as axes:
         ends = []
         for column, name, dashes in LOSSES:
             is_simulated = column.startswith("simulated")
@@ -74,15 +45,18 @@ def laws(table: pd.DataFrame, fits: pd.DataFrame, figures_dir: str) -> None:
             axes.plot(table["S"], fitted, dashes, color=colour, linewidth=1.4)
             axes.plot(table["S"], table[column], mark, color=colour, markersize=5)
             ends.append((table["S"].iloc[-1], fitted[-1], f"{name}: {law.alpha:.3f}", colour))
+        law = fit_power_law(counted["S"], counted["entropy"])
+        look: dict[str, Any] = {"color": PYTHIA.colour, "markerfacecolor": "white", "markersize": 6}
+        axes.plot(counted["S"], counted["entropy"], PYTHIA.marker + ":", **look)
+        last = counted.iloc[-1]
+        name = f"entropy, counted: {law.alpha:.3f}"
+        ends.append((last["S"], last["entropy"], name, PYTHIA.colour))
         axes.set(xscale="log", yscale="log", ylim=(0.45, 6.5), ylabel="nats")
         axes.set(xlabel=plots.SIZE)
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
-    saved = table.assign(source="published", corpus="Wiki", family="Pythia")
-    if len(fits):
-        saved = pd.concat([saved, fits.assign(source="measured")])
-    columns = ["source", "corpus", "family", *table.columns]
-    plots.save(axes, saved[columns].astype({"S": "Int64"}), figures_dir, "figure_8b")
+    saved = table.merge(counted["entropy"], on="model", how="left")
+    plots.save(axes, saved, figures_dir, "figure_8b")
 
 
 def with_rank_1(model: str, RBP_1: float) -> pd.DataFrame:
@@ -126,10 +100,10 @@ def curve_and_bars(published: dict[str, pd.DataFrame], figures_dir: str) -> None
             axes.hlines(height[:1], 0.5, 1.5, color=INK, linewidth=3)
             first = bins.iloc[0]
             has = f"Pythia-{name.upper()}: rank 1 has {first['share']:.0%} of the tokens"
-            room = f"the curve leaves room for {first['fitted']:.0%} (thick line)"
+            room = f"the curve, scaled to the others: {first['fitted']:.0%} (thick line)"
             axes.text(1.65, 0.34, f"{has}\n{room}", linespacing=1.5)
         line = "the area is the share of tokens; curve: the paper's lognormal"
-        headed(panels[0], "The curve has too little room for rank 1", line)
+        headed(panels[0], "The curve has too few tokens of rank 1", line)
         panels[1].set_xlabel("rank")
     drawn = pd.concat([bins.assign(panel=model) for model, bins in published.items()])
     columns = ["panel", "bin_lo", "bin_hi", "share", "fitted"]
