@@ -10,7 +10,6 @@ are found without importing anything:
 - `rbpkit.openers`: a function that opens a model whose name begins with PLUGIN: (see `opened`).
 - `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
 - `rbpkit.commands`: a `cyclopts.App`, the subcommand `rbpkit PLUGIN`.
-- `rbpkit.captions`: the module that reads pictures (see `captions`).
 
 docs/plugins.md shows how to write one. Whatever a plugin's code does wrong is one InputError that
 names the plugin.
@@ -23,7 +22,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rbpkit.errors import InputError, nearest, one_line
@@ -46,7 +44,6 @@ class PluginText:
 
     texts: the documents.
     where: where they are from, in a few words ("installed packages").
-    pictures: what each document is a caption of; None for plain texts.
     units: for each document the name of what was sampled with it (a module, an author), which a
         bootstrap resamples; None if the documents themselves were sampled.
     shuffled: whether the protocol's shuffle applies, or the documents are taken as they are.
@@ -55,7 +52,6 @@ class PluginText:
 
     texts: Sequence[str]
     where: str = "a plugin"
-    pictures: Sequence[Any] | None = None
     units: Sequence[str] | None = None
     shuffled: bool = False
     as_shipped: bool = True
@@ -146,15 +142,6 @@ def _by_name(plugin: str, group: str) -> Mapping[str, Any]:
 def reference_of(plugin: str) -> Reference:
     """What a study can use of a plugin. Raises InputError as `offered`."""
     return offered(plugin, "reference", Reference) or Reference()
-
-
-def captions() -> Any:
-    """The laboratory's module for pictures: it reads them, and loads a model that reads them.
-
-    Its functions are `pictures_of`, `pictures_fingerprint`, `undecoded`, `load_processor` and
-    `captioner`. Raises InputError if the laboratory is not installed.
-    """
-    return offered("pocket", "captions", ModuleType)
 
 
 def prefix_of(name: str) -> str | None:

@@ -178,7 +178,6 @@ def number(): return 7
 corpora = {"nothing": nothing, "leaves": leaves, "number": number}
 corpora["numbers"] = lambda: [1, 2]
 corpora["units"] = lambda: PluginText(["a b", "c d"], units=["ann"])
-corpora["pictures"] = lambda: PluginText(["a b", "c d"], pictures=[b""])
 models = {"nothing": nothing, "leaves": leaves, "number": number}
 """
 
@@ -193,8 +192,7 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         "bad:leaves": "SystemExit: 3",
         "bad:number": "'int' object is not iterable",
         "bad:numbers": "the documents must be strings",
-        "bad:units": "pictures and units: give one for each document",
-        "bad:pictures": "give one for each document",
+        "bad:units": "units: give one for each document",
         "gone:any": "No module named 'no_such_module'",
         "wrong:any": "is no Mapping",
     }

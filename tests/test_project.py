@@ -39,16 +39,16 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 5_993,  # pictures: a palette, whether two look alike
-    "rbpkit/files": 1_386,
+    "rbpkit": 5_958,  # pictures: a palette, whether two look alike
+    "rbpkit/files": 1_377,
     "rbpkit/kernels": 515,
     "rbpkit/stats": 395,
-    "rbpkit/tools": 995,  # scores of any program
-    "rbpkit/tools/study": 1_345,  # a queue that sweeps share: 150 lines; pictures that stay: 43
-    "rbpkit/tools/cli": 1_223,
-    "pocket": 4_010,
+    "rbpkit/tools": 991,  # scores of any program
+    "rbpkit/tools/study": 1_342,  # a queue that sweeps share: 150 lines; pictures that stay: 43
+    "rbpkit/tools/cli": 1_221,
+    "pocket": 4_208,  # captions, which the core no longer reads: 200 lines
     "notebooks/rbpkit_notebooks": 5_595,
-    "tests": 9_997,
+    "tests": 10_006,  # tools and captions are apart from the core: 21 lines
     "docs": 1_580,  # the reference of options is made from the settings: 59 lines
 }
 
@@ -63,9 +63,9 @@ NOTEBOOKS = tomllib.loads((ROOT / "notebooks/pyproject.toml").read_text(encoding
 
 def requirements() -> list[Requirement]:
     """What rbpkit and its laboratory ask for, with all extras; not each other."""
-    lines = [*PROJECT["dependencies"], *LABORATORY["dependencies"]]
-    for extra in PROJECT["optional-dependencies"].values():
-        lines += extra
+    lines = []
+    for project in (PROJECT, LABORATORY):
+        lines += sum(project["optional-dependencies"].values(), project["dependencies"])
     every = [Requirement(line) for line in lines]
     return [one for one in every if one.name != PROJECT["name"]]
 
