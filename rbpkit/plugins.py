@@ -9,6 +9,7 @@ are found without importing anything:
 - `rbpkit.models`: a mapping, NAME -> the folder of a model, or a function that gives a `Ranker`.
 - `rbpkit.openers`: a function that opens a model whose name begins with PLUGIN: (see `opened`).
 - `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
+- `rbpkit.pairs`: the module with the rule of `rbpkit predict --pairs` (see `pairs_rule`).
 - `rbpkit.commands`: a `cyclopts.App`, the subcommand `rbpkit PLUGIN`.
 
 docs/plugins.md shows how to write one. Whatever a plugin's code does wrong is one InputError that
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rbpkit.errors import InputError, nearest, one_line
@@ -142,6 +144,15 @@ def _by_name(plugin: str, group: str) -> Mapping[str, Any]:
 def reference_of(plugin: str) -> Reference:
     """What a study can use of a plugin. Raises InputError as `offered`."""
     return offered(plugin, "reference", Reference) or Reference()
+
+
+def pairs_rule() -> Any:
+    """The module with the rule that predicts accuracies from losses: read_pairs, predict_pairs.
+
+    Raises InputError, with the way to install the laboratory, if no rule is registered.
+    """
+    [plugin, *_] = [*_entries("pairs"), "pocket"]
+    return offered(plugin, "pairs", ModuleType)
 
 
 def prefix_of(name: str) -> str | None:

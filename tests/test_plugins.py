@@ -156,6 +156,7 @@ def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file,
             ("measure", "--model", "pocket:pythia-w64-l4", "--corpus", text_file, *out),
             ("measure", "--model", tmp_path, "--corpus", "pocket:prose", *out),
             ("pocket", "list"),
+            ("predict", "--pairs", text_file),
         ):
             status, _, err = rbpkit(*arguments)
             assert status == 2 and err.count("\n") == 1

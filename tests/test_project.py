@@ -39,16 +39,16 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 5_958,  # pictures: a palette, whether two look alike
+    "rbpkit": 5_735,  # pictures: a palette, whether two look alike
     "rbpkit/files": 1_377,
-    "rbpkit/kernels": 515,
-    "rbpkit/stats": 395,
+    "rbpkit/kernels": 510,
+    "rbpkit/stats": 391,
     "rbpkit/tools": 991,  # scores of any program
     "rbpkit/tools/study": 1_342,  # a queue that sweeps share: 150 lines; pictures that stay: 43
-    "rbpkit/tools/cli": 1_221,
-    "pocket": 4_208,  # captions, which the core no longer reads: 200 lines
-    "notebooks/rbpkit_notebooks": 5_595,
-    "tests": 10_006,  # tools and captions are apart from the core: 21 lines
+    "rbpkit/tools/cli": 1_220,
+    "pocket": 4_451,  # captions and the rule of predict --pairs, which the core no longer has
+    "notebooks/rbpkit_notebooks": 5_593,
+    "tests": 10_014,  # a test for tools, one for the order of the three distributions
     "docs": 1_580,  # the reference of options is made from the settings: 59 lines
 }
 
