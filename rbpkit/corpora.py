@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from rbpkit.files.text_files import (
 from rbpkit.settings import TextSettings
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,8 @@ class Corpus:
     """The documents to be measured, in the order of the protocol; never empty.
 
     id: the paper's name, "PLUGIN:NAME", the name of the file or folder, or one of your own.
-    fingerprint: `text_fingerprint(documents)`, with pictures `pictures_fingerprint`, with prompts
-        sha256 over it and that of the prompts. Two corpora with the same one are the same text.
-    pictures: what each document is a caption of, as the laboratory reads it (`plugins.captions`);
-        None for plain texts.
+    fingerprint: `text_fingerprint(documents)`, with prompts sha256 over it and that of the prompts.
+        Two corpora with the same one are the same text.
     prompts: what a model reads right before each document and is not scored on, with the white
         space between them; None if there is nothing.
     units: for each document the name of what was sampled with it (a module, an author), which a
@@ -115,18 +115,19 @@ class Corpus:
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
         for all), `available` (how many there were to choose from).
 
-    Both mappings hold only what JSON can. Raises InputError for a document that is not a string
-    and a picture that cannot be read.
+    Both mappings hold only what JSON can. Raises InputError for a document that is not a string. A
+    subclass whose documents stand beside something else (`needs`: "pictures") is for models that
+    read this too.
     """
 
     id: str
     documents: tuple[str, ...] = dataclass_field(repr=False)
     source: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     protocol: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
-    pictures: tuple[Any, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     units: tuple[str, ...] | None = dataclass_field(default=None, repr=False, compare=False)
     prompts: tuple[str, ...] | None = dataclass_field(default=None, repr=False)
     fingerprint: str = dataclass_field(init=False)
+    needs: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         with reason(f"{self.id}: the documents must be strings"):
@@ -139,8 +140,6 @@ class Corpus:
                 if unit is None or unit != unit:  # a missing author is no author called "nan"
                     raise InputError(f"{self.id}, document {number}: no unit (it is {unit})")
             object.__setattr__(self, "units", tuple(map(str, self.units)))
-        if self.pictures is not None:
-            fingerprint = plugins.captions().pictures_fingerprint(fingerprint, self.pictures)
         if self.prompts is not None:
             if len(self.prompts) != len(self.documents):
                 counts = f"{len(self.prompts)} prompts for {len(self.documents)} documents"
@@ -163,8 +162,7 @@ class Corpus:
 
         texts: any iterable of strings, or of rows by column (a `datasets.Dataset`).
         name: the corpus's id.
-        columns: field, unit and prompt, as of `load_corpus`; and image, the column with the picture
-            that the text describes: a PIL picture, an array, encoded bytes, the path of a file.
+        columns: field, unit and prompt, as of `load_corpus`.
 
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
@@ -173,15 +171,14 @@ class Corpus:
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
-        for key in ("documents", "seed", "images"):
+        for key in ("documents", "seed"):
             if columns.get(key) is not None:
                 raise InputError(f"{key}: only for a corpus by name or in files; leave it out")
         text = TextSettings.of(columns)
-        kind = "rows by column" if text.image or text.unit or text.prompt else "strings"
-        rows = texts if text.image is None else plugins.captions().undecoded(texts, text.image)
+        kind = "rows by column" if text.unit or text.prompt else "strings"
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
-            for number, row in enumerate(rows):
+            for number, row in enumerate(texts):
                 where = f"{name}, row {number}"
                 if isinstance(row, Mapping):
                     documents.append(document_of(text, row, where))
@@ -235,10 +232,6 @@ def load_corpus(
         HotpotQA); they are joined as ever.
     seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
         taken in their own order.
-    image: of such files, the column with the picture that the text describes: the name of its file,
-        or (Parquet) the picture itself. Needs the laboratory.
-    images: the folder that these files are in, and that their names are relative to; by default
-        that of the corpus's own file. No other file is opened.
 
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
     as text, a field that is missing, a corpus without text.
@@ -252,7 +245,7 @@ def load_corpus(
     if isinstance(target, Path):
         source = {"kind": "file", "path": str(target)}
         return _from_files(target.resolve().name, list_files(target), text, source)
-    fixed = {"field", "image", "images", "unit"}
+    fixed = {"field", "unit"}
     if target not in ON_HUB:
         fixed.add("prompt")
     given = fixed & text.given.keys()
@@ -308,26 +301,21 @@ def _make(
             fault = f"all {len(documents)} documents are empty"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
     source["empty"] = len(documents) - len(kept)
-    texts, pictures, units, prompts = zip(*kept, strict=True)
+    texts, units, prompts = zip(*kept, strict=True)
     return Corpus(
         id,
         documents=texts,
         source=source,
         protocol=protocol,
-        pictures=None if pictures[0] is None else plugins.captions().pictures_of(pictures),
         units=None if units[0] is None else units,
         prompts=None if prompts[0] is None else prompts,
     )
 
 
-def _chosen(
-    id: str,
-    read: Callable[[], Iterable[Document]],
-    documents: int | None,
-    seed: int | None,
-    source: dict[str, Any],
-) -> Corpus:
-    """The corpus of the documents that the protocol takes.
+def chosen(
+    read: Callable[[], Iterable[Row]], documents: int | None, seed: int | None
+) -> tuple[list[Row], dict[str, Any]]:
+    """The documents that the protocol takes, and how, as `Corpus.protocol` has it.
 
     read: reads all documents. It is called twice: the order depends on how many there are, and a
         local copy of Wikipedia does not fit in memory. The first pass also finds every broken row.
@@ -336,9 +324,9 @@ def _chosen(
     available = sum(1 for _ in read())
     order = protocol_order(available, seed)[:documents].tolist()
     wanted = set(order)
-    chosen = {number: document for number, document in enumerate(read()) if number in wanted}
+    taken = {number: document for number, document in enumerate(read()) if number in wanted}
     protocol = {"seed": seed, "requested": documents, "available": available}
-    return _make(id, [chosen[number] for number in order], source, protocol)
+    return [taken[number] for number in order], protocol
 
 
 def _from_files(
@@ -356,23 +344,24 @@ def _from_files(
     if text.prompt is not None:
         source["prompt"] = text.prompt
     documents = PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
-    return _chosen(id, read, documents, seed, source)
+    taken, protocol = chosen(read, documents, seed)
+    return _make(id, taken, source, protocol)
 
 
 def _from_plugin(name: str, text: TextSettings) -> Corpus:
     found = plugins.corpus_text(name)
-    with reason(f"{name}: needs a list of texts; pictures and units: give one for each document"):
-        columns: list[list[Any]] = [list(found.texts)]
-        for others in (found.pictures, found.units):
-            columns.append([None] * len(columns[0]) if others is None else list(others))
-        documents = [Document(*row) for row in zip(*columns, strict=True)]
+    with reason(f"{name}: needs a list of texts; units: give one for each document"):
+        texts = list(found.texts)
+        units = [None] * len(texts) if found.units is None else list(found.units)
+        documents = [Document(*row) for row in zip(texts, units, strict=True)]
     source = {
         "kind": plugins.prefix_of(name),
         "path": found.where,
         "as_shipped": found.as_shipped,
     }
     seed = text.seed if found.shuffled else None
-    return _chosen(name, lambda: documents, text.documents or None, seed, source)
+    taken, protocol = chosen(lambda: documents, text.documents or None, seed)
+    return _make(name, taken, source, protocol)
 
 
 def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:

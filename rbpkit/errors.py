@@ -10,13 +10,9 @@ from contextlib import contextmanager
 # A part of what a library says -> what the user can do about it.
 _WAYS_OUT = {
     "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
-    "AutoModelForImageTextToText": "it reads no pictures; leave image (--image) out",
-    "Torchvision": "pip install 'rbpkit[pictures]'",
-    "num2words": "pip install 'rbpkit[pictures]'",
-    "pixel_values": "it reads pictures: name their column, image= (--image); in memory it needs its"
-    " processor as tokenizer=",
-    "for this kind of AutoModel": "it is not a causal language model; if it reads pictures, name"
-    " their column, image= (--image)",
+    "pixel_values": "it reads pictures: `rbpkit pocket captions` measures it",
+    "for this kind of AutoModel": "it is not a causal language model; if it reads pictures,"
+    " `rbpkit pocket captions` measures it",
 }
 
 

@@ -127,8 +127,8 @@ def measure(
         `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
         `datasets.Dataset`, any iterable), all of them.
     out: a folder; without one, nothing is written.
-    tokenizer: of a model in memory; of one that reads pictures its processor. Of a folder that has
-        none, the folder or hub id of its tokenizer.
+    tokenizer: of a model in memory. Of a folder that has none, the folder or hub id of its
+        tokenizer.
     name: what to call the model in the records.
     force: run a finished job again.
     progress: a bar on standard error.
@@ -169,7 +169,7 @@ def measure(
     set_threads(run.threads)
     named = ModelSettings.among(settings | {"name": name})
     given = named.given | ServerSettings.among(settings).given
-    with _opened(model, tokenizer, given, run, progress, text) as ranker:
+    with _opened(model, tokenizer, given, run, progress) as ranker:
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, reading)
@@ -207,14 +207,9 @@ def opened_corpus(
 
 
 def _opened(
-    model: Any,
-    tokenizer: Any,
-    given: dict[str, Any],
-    run: RunSettings,
-    progress: bool,
-    corpus: Corpus,
+    model: Any, tokenizer: Any, given: dict[str, Any], run: RunSettings, progress: bool
 ) -> AbstractContextManager[Ranker]:
-    """What `measure` takes as a model, ready to be measured on this corpus in this block.
+    """What `measure` takes as a model, ready to be measured in this block.
 
     given: how it is found and called; run: how it is run.
     """
@@ -222,8 +217,7 @@ def _opened(
     if isinstance(model, (str, os.PathLike)):
         if tokenizer is not None:
             given, tokenizer = given | {"tokenizer": tokenizer}, None
-        image = corpus.pictures is not None
-        model = load_model(model, progress=progress, image=image, **given, **run.given)
+        model = load_model(model, progress=progress, **given, **run.given)
     else:
         for key in (*given, *run.given.keys() & {"device"}):
             raise InputError(f"{key}: only for a model that is loaded here; give it to load_model")
@@ -373,7 +367,7 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str) -> tuple[str,
     left_out = _left_out_of_prompts(encoded)
     if encoded.past:
         left_out = f"{encoded.past:,} tokens past {cut_at} left out"
-        left_out += " (--stride scores all)" if corpus.pictures is None else ""
+        left_out += "" if corpus.needs else " (--stride scores all)"
     if left_out:
         line += f"; {left_out}"
     return line, available <= taken and not left_out

@@ -15,7 +15,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PreTrainedModel
+from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from rbpkit import plugins
 from rbpkit.encoding import Batch, EncodedCorpus
@@ -161,7 +161,6 @@ class LoadedModel(Ranker):
 def load_model(
     model: str | os.PathLike[str],
     *,
-    image: bool = False,
     device_map: str | dict[str, Any] | None = None,
     local_files_only: bool = False,
     progress: bool = False,
@@ -172,8 +171,6 @@ def load_model(
     The address of a vLLM server, http://HOST:PORT/v1, is a model too, and so is a file with its
     scores, scores:FILE: whatever has an opener that is registered for its prefix.
 
-    image: the model reads pictures, with its own processor: any model that
-        `AutoModelForImageTextToText` knows. Needs the laboratory.
     device_map: module -> device, in place of `device` (needs accelerate).
     local_files_only: never ask the network.
     progress: show the hub's download bars; nothing else is ever printed.
@@ -211,9 +208,9 @@ def load_model(
     if callable(found):
         return cast(LoadedModel, _made_by_plugin(str(plugin), own_name, found, named, run))
     name = named.name or (plugin and own_name)  # the plugin's, wherever its folder is
-    source = Source(named, image=image, local_files_only=local_files_only, progress=progress)
+    source = Source(named, local_files_only=local_files_only, progress=progress)
     with quiet():
-        loaded = _from_files(found, source, run, device_map)
+        loaded = from_files(found, source, run, device_map)
     return renamed(loaded, name)
 
 
@@ -244,23 +241,37 @@ def _made_by_plugin(
     return ranker
 
 
-def _from_files(
-    model: str | os.PathLike[str], source: Source, run: RunSettings, device_map: Any
+def _causal(about: dict[str, Any]) -> LoadedModel:
+    """A model that reads text; about: those fields that need no pass."""
+    network = about["model"]
+    head, V = linear_head(network, about["name"])
+    return LoadedModel(**about, V=V, head=head, padding_limit=padding_limit(network))
+
+
+def from_files(
+    model: str | os.PathLike[str],
+    source: Source,
+    run: RunSettings,
+    device_map: Any = None,
+    kind: Any = AutoModelForCausalLM,
+    make: Callable[[dict[str, Any]], LoadedModel] = _causal,
 ) -> LoadedModel:
-    """A hub id or a folder: found, read, put on its device, and run once."""
+    """A hub id or a folder: found, read, put on its device, and run once.
+
+    kind: the class of the library that reads it.
+    make: makes the model of those of its fields that need no pass, as `_causal`.
+    """
     if device_map is not None and run.device is not None:
         raise InputError(f"give device ({run.device}) or device_map, not both")
     place = torch_device(run.device)
     if run.device == SPREAD:
         device_map = SPREAD
-    # Without the laboratory this refuses pictures before any work.
-    captions = plugins.captions() if source.image else None
 
     checkpoint = find_checkpoint(model, source)
     options = reading_options(checkpoint, source)
     tokenizer, remark = read_tokenizer(checkpoint.tokenizer, options)
     network = _read_network(
-        AutoModelForCausalLM if captions is None else AutoModelForImageTextToText,
+        kind,
         checkpoint,
         options | {"dtype": run.dtype, "device_map": device_map},
         source.named.allow_pickle,
@@ -286,8 +297,7 @@ def _from_files(
             "device": str(place),
             "notes": _notes(checkpoint, remark),
         }
-        processor = captions and captions.load_processor(checkpoint.folder, options)
-        return _ready(network, tokenizer, processor, about, checkpoint.tokenizer)
+        return _ready(network, tokenizer, make, about, checkpoint.tokenizer)
 
 
 def _notes(checkpoint: Checkpoint, remark: str) -> dict[str, str]:
@@ -303,11 +313,15 @@ def _notes(checkpoint: Checkpoint, remark: str) -> dict[str, str]:
 
 
 def _ready(
-    network: PreTrainedModel, tokenizer: Any, processor: Any, about: dict[str, Any], where: Path
+    network: PreTrainedModel,
+    tokenizer: Any,
+    make: Callable[[dict[str, Any]], LoadedModel],
+    about: dict[str, Any],
+    where: Path,
 ) -> LoadedModel:
     """The model with what a few passes show of it.
 
-    processor: of a model that is to read pictures, else None.
+    make: as of `from_files`.
     about: the fields of `LoadedModel` that depend on how it was got.
     where: the tokenizer is.
     """
@@ -317,11 +331,7 @@ def _ready(
         "tokenizer": tokenizer,
         "model": network,
     }
-    if processor is not None:
-        loaded = plugins.captions().captioner(network, processor, about)
-    else:
-        head, V = linear_head(network, about["name"])
-        loaded = LoadedModel(**about, V=V, head=head, padding_limit=padding_limit(network))
+    loaded = make(about)
     _check_tokenizer(tokenizer, network, loaded.V, where)
     if loaded.head is None and loaded.dtype != "float32":
         note = (
@@ -445,27 +455,32 @@ def _quantisation(path: Path) -> str:
 
 
 @contextmanager
-def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
+def model_in_memory(
+    model: Any,
+    tokenizer: Any,
+    name: str | None = None,
+    make: Callable[[dict[str, Any]], LoadedModel] = _causal,
+    others: str = "",
+) -> Iterator[LoadedModel]:
     """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
 
     It is in evaluation mode in the block, and afterwards in the mode it was found in. Its revision
     is a sha256 over its weights, which takes a second or two for each GB, its adapters, its config
     and its tokenizer.
 
-    tokenizer: the model's own; of a model that is to read pictures its processor.
+    tokenizer: the model's own.
     name: what to call it in the records; by default the hub id or the folder it came from.
+    make: as of `from_files`.
+    others: what else decides its numbers, and so belongs to its revision, as of a processor.
 
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
     network, notes = _unwrapped(model)
     kind = type(model).__name__
-    processor = None
-    if hasattr(tokenizer, "image_processor") and hasattr(tokenizer, "tokenizer"):
-        processor, tokenizer = tokenizer, tokenizer.tokenizer
     if not hasattr(tokenizer, "get_vocab"):
         raise InputError(
-            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained),"
-            f" or its processor if it reads pictures; not a {type(tokenizer).__name__}"
+            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained);"
+            f" not a {type(tokenizer).__name__}"
         )
     origin = network.config.name_or_path
     folder = None
@@ -479,7 +494,7 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     about = {
         "name": name,
         "folder": whole_path(folder) if folder and name == origin else "",
-        "revision": _revision_in_memory(network, processor, tokenizer),
+        "revision": _revision_in_memory(network, tokenizer, others),
         "family": family_of(network.config),
         "S": parameter_counts(network).S,
         "dtype": dtype,
@@ -490,7 +505,7 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     try:
         network.eval()
         with reason(f"{name}: the model in memory does not run in {dtype}"):
-            loaded = _ready(network, tokenizer, processor, about, Path(name))
+            loaded = _ready(network, tokenizer, make, about, Path(name))
         yield loaded
     finally:
         for module, training in training_before.items():
@@ -519,8 +534,8 @@ def _unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
     return network, notes
 
 
-def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any) -> str:
-    """A sha256 over weights, adapters, config and tokenizer or processor of a model in memory."""
+def _revision_in_memory(network: PreTrainedModel, tokenizer: Any, others: str) -> str:
+    """A sha256 over weights, adapters, config and tokenizer of a model in memory, and others."""
     total = hashlib.sha256()
     for key, tensor in network.state_dict().items():
         total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -532,7 +547,5 @@ def _revision_in_memory(network: PreTrainedModel, processor: Any, tokenizer: Any
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     config = _NO_NUMBER.sub("", network.config.to_json_string())
-    total.update(f"{config}{words}{tokenizer.all_special_ids}".encode())
-    if processor is not None:
-        total.update(f"{processor.to_json_string()}{processor.chat_template}".encode())
+    total.update(f"{config}{words}{tokenizer.all_special_ids}{others}".encode())
     return f"sha256:{total.hexdigest()}"

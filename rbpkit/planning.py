@@ -37,15 +37,12 @@ class ModelFiles:
     context: int | None
 
 
-def find_model(
-    source: str | os.PathLike[str], *, dtype: str, image: bool = False, **named: Any
-) -> ModelFiles:
+def find_model(source: str | os.PathLike[str], *, dtype: str, **named: Any) -> ModelFiles:
     """A model as its files describe it; the arguments are those of `load_model`.
 
     A plugin's model has its name from the plugin, wherever its folder is. The revision of a folder
-    is a sha256 over what can change the numbers: of a model that reads pictures, the files of its
-    processor too. Raises InputError as `find_checkpoint`, and whatever the library raises for a
-    config that it cannot read.
+    is a sha256 over what can change the numbers. Raises InputError as `find_checkpoint`, and
+    whatever the library raises for a config that it cannot read.
     """
     from transformers import AutoConfig
 
@@ -53,7 +50,7 @@ def find_model(
 
     name, found = plugins.resolve_model(os.fspath(source))
     with quiet():
-        checkpoint = find_checkpoint(found, Source(ModelSettings.of(named), image=image))
+        checkpoint = find_checkpoint(found, Source(ModelSettings.of(named)))
         config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
     if plugins.prefix_of(os.fspath(source)) is None:
         name = checkpoint.name

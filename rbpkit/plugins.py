@@ -9,8 +9,8 @@ are found without importing anything:
 - `rbpkit.models`: a mapping, NAME -> the folder of a model, or a function that gives a `Ranker`.
 - `rbpkit.openers`: a function that opens a model whose name begins with PLUGIN: (see `opened`).
 - `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
+- `rbpkit.pairs`: the module with the rule of `rbpkit predict --pairs` (see `pairs_rule`).
 - `rbpkit.commands`: a `cyclopts.App`, the subcommand `rbpkit PLUGIN`.
-- `rbpkit.captions`: the module that reads pictures (see `captions`).
 
 docs/plugins.md shows how to write one. Whatever a plugin's code does wrong is one InputError that
 names the plugin.
@@ -46,7 +46,6 @@ class PluginText:
 
     texts: the documents.
     where: where they are from, in a few words ("installed packages").
-    pictures: what each document is a caption of; None for plain texts.
     units: for each document the name of what was sampled with it (a module, an author), which a
         bootstrap resamples; None if the documents themselves were sampled.
     shuffled: whether the protocol's shuffle applies, or the documents are taken as they are.
@@ -55,7 +54,6 @@ class PluginText:
 
     texts: Sequence[str]
     where: str = "a plugin"
-    pictures: Sequence[Any] | None = None
     units: Sequence[str] | None = None
     shuffled: bool = False
     as_shipped: bool = True
@@ -148,13 +146,13 @@ def reference_of(plugin: str) -> Reference:
     return offered(plugin, "reference", Reference) or Reference()
 
 
-def captions() -> Any:
-    """The laboratory's module for pictures: it reads them, and loads a model that reads them.
+def pairs_rule() -> Any:
+    """The module with the rule that predicts accuracies from losses: read_pairs, predict_pairs.
 
-    Its functions are `pictures_of`, `pictures_fingerprint`, `undecoded`, `load_processor` and
-    `captioner`. Raises InputError if the laboratory is not installed.
+    Raises InputError, with the way to install the laboratory, if no rule is registered.
     """
-    return offered("pocket", "captions", ModuleType)
+    [plugin, *_] = [*_entries("pairs"), "pocket"]
+    return offered(plugin, "pairs", ModuleType)
 
 
 def prefix_of(name: str) -> str | None:

@@ -67,9 +67,8 @@ class Ranker(ABC):
 
         Raises InputError as `encoding.encode`.
         """
-        if corpus.pictures is not None:
-            fault = "it reads no pictures (in memory it needs its processor as tokenizer=)"
-            raise InputError(f"{self.name}: {fault}")
+        if corpus.needs:
+            raise InputError(f"{self.name}: it reads no {corpus.needs}, and {corpus.id} has some")
         max_length = min(reading.max_length, self.context or reading.max_length)
         return encode(corpus, self.tokenizer, max_length=max_length, stride=reading.stride)
 

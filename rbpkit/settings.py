@@ -115,20 +115,9 @@ class TextSettings(Settings):
     prompt: Name | None = Field(
         default=None, description="Column that is read before the text, and not scored."
     )
-    image: Name | None = Field(default=None, description="Column with the text's picture.")
-    images: PathName | None = Field(
-        default=None, description="Folder of the pictures, if it is not the corpus's."
-    )
     changed_text: bool = Field(
         default=False, description="Admit another text than that of a plugin's reference numbers."
     )
-
-    @field_validator("image")
-    @classmethod
-    def _a_caption_has_no_prompt(cls, image: str | None, info: ValidationInfo) -> str | None:
-        if image is not None and info.data.get("prompt") is not None:
-            raise ValueError("a caption has no prompt column; leave prompt out")
-        return image
 
 
 class ReadingSettings(Settings):

@@ -156,6 +156,7 @@ def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file,
             ("measure", "--model", "pocket:pythia-w64-l4", "--corpus", text_file, *out),
             ("measure", "--model", tmp_path, "--corpus", "pocket:prose", *out),
             ("pocket", "list"),
+            ("predict", "--pairs", text_file),
         ):
             status, _, err = rbpkit(*arguments)
             assert status == 2 and err.count("\n") == 1
@@ -178,7 +179,6 @@ def number(): return 7
 corpora = {"nothing": nothing, "leaves": leaves, "number": number}
 corpora["numbers"] = lambda: [1, 2]
 corpora["units"] = lambda: PluginText(["a b", "c d"], units=["ann"])
-corpora["pictures"] = lambda: PluginText(["a b", "c d"], pictures=[b""])
 models = {"nothing": nothing, "leaves": leaves, "number": number}
 """
 
@@ -193,8 +193,7 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, te
         "bad:leaves": "SystemExit: 3",
         "bad:number": "'int' object is not iterable",
         "bad:numbers": "the documents must be strings",
-        "bad:units": "pictures and units: give one for each document",
-        "bad:pictures": "give one for each document",
+        "bad:units": "units: give one for each document",
         "gone:any": "No module named 'no_such_module'",
         "wrong:any": "is no Mapping",
     }

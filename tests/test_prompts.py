@@ -145,7 +145,6 @@ def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
         "no prompt in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
         "not read in windows": [*given, "--stride", 5],
         "fits after its prompt": [*measured, "--corpus", long, "--prompt", "q"],
-        "leave prompt out": [*given, "--image", "picture"],
     }
     for part, arguments in cases.items():
         status, _, err = rbpkit(*arguments)

@@ -1,7 +1,7 @@
 """The blind check: accuracies predicted before they were known, scored as `docs/margins.md` fixed.
 
 `python -m rbpkit_notebooks.blind` prints the scores. The rule itself is
-`rbpkit.axis.predict_pairs`.
+`rbpkit_pocket.accuracy_rule.predict_pairs`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from rbpkit.axis import MAX_GAP, MIN_ROWS, predict_pairs, read_pairs
 from rbpkit.fit import root_mean_square
 from rbpkit_notebooks.published_models import EVIDENCE
+from rbpkit_pocket.accuracy_rule import MAX_GAP, MIN_ROWS, predict_pairs, read_pairs
 
 WAYS = {
     "rule": "predicted",

@@ -28,8 +28,8 @@ from rbpkit.files.writing import write_whole
 from rbpkit.measuring import measure
 from rbpkit.records import record_path
 from rbpkit_pocket import paths
+from rbpkit_pocket.captions import GLYPH_CORPORA, load_captioner, load_captions
 from rbpkit_pocket.glyphs import SIDE, load_glyphs, pictures
-from rbpkit_pocket.plugin import GLYPH_CORPORA
 from rbpkit_pocket.recipes import Schedule
 from rbpkit_pocket.training import HeadLoss, TrainedModel, run_steps
 
@@ -283,7 +283,8 @@ def ship_captioner(run: Path, captioner: GlyphCaptioner) -> None:
         shutil.copytree(run / "model", paths.CAPTIONERS / name, dirs_exist_ok=True)
         corpora = GLYPH_CORPORA
     for corpus in corpora:
-        summary = measure(run / "model", f"pocket:{corpus}", name=name).summary
+        model = load_captioner(run / "model", name=name)
+        summary = measure(model, load_captions(f"pocket:{corpus}")).summary
         path = record_path(paths.CAPTIONER_SUMMARIES, summary.manifest.key)
         file = path.with_suffix(".summary.npz")
         write_whole(file.parent, {file.name: summary.to_bytes()})

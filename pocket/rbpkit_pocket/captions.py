@@ -1,24 +1,27 @@
 """Captioners: models that read a picture and write text, measured like any other `Ranker`.
 
-Picture and text are one sequence, as in LLaVA. The model's own processor prepares both. This module
-is what rbpkit finds under the entry point `rbpkit.captions`; `picture_files` reads the pictures.
+Picture and text are one sequence, as in LLaVA. The model's own processor prepares both.
+`load_captions` reads the corpus, `load_captioner` the model, and `rbpkit.measure` takes both.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+import functools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from transformers import AutoProcessor, PreTrainedModel
+from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
 
-from rbpkit.corpora import Corpus
+from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, chosen
 from rbpkit.encoding import (
     PAD_ID,
     Batch,
@@ -33,18 +36,154 @@ from rbpkit.encoding import (
     tokenized,
     truncated,
 )
-from rbpkit.errors import InputError, check_whole, reason
+from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
 from rbpkit.files.architectures import output_layer
-from rbpkit.models import LoadedModel
+from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import Source, find_checkpoint
+from rbpkit.files.reading import reading_options
+from rbpkit.files.text_files import Document, document_of, fields_of, list_files, rows_of, value_in
+from rbpkit.models import LoadedModel, from_files, model_in_memory, renamed
 from rbpkit.probing import PROBE_TEXT, linear_head, padding_limit
-from rbpkit.settings import ReadingSettings
-from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, pictures_of, undecoded
+from rbpkit.settings import ModelSettings, ReadingSettings, RunSettings, TextSettings, check_known
+from rbpkit_pocket import paths
+from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded
 
-# What rbpkit calls of this module.
-__all__ = ["captioner", "load_processor", "pictures_fingerprint", "pictures_of", "undecoded"]
-
-
+PROCESSOR_FILES = ("*processor_config.json", "chat_template.*")
+GLYPH_CORPORA = ("glyphs", "glyphs-shuffled", "glyphs-blank", "glyphs-seen")
+"""Pictures with captions: characters of the test split; the same with each other's pictures; the
+same with blank pictures; and training characters in new drawings."""
 _CAN_BE_READ = "picture and text have to be one sequence, as in LLaVA"
+
+
+# -- captions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Captions(Corpus):
+    """A corpus whose documents are captions; pictures: what each of them is a caption of.
+
+    Its fingerprint is `pictures_fingerprint`. Raises InputError for a picture that cannot be read.
+    """
+
+    pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
+    needs = "pictures"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fingerprint = pictures_fingerprint(self.fingerprint, self.pictures)
+        object.__setattr__(self, "fingerprint", fingerprint)
+
+
+def captions_of(
+    rows: Iterable[Any], name: str = "texts", *, image: str, **columns: Any
+) -> Captions:
+    """Captions in memory: all rows by column (a `datasets.Dataset`, a list), in their own order.
+
+    image: the column with the picture that the text describes: a PIL picture, an array, encoded
+        bytes, the path of a file.
+    columns: field and unit, as of `load_corpus`.
+    """
+    text = _columns(columns)
+    found = []
+    with reason(f"{name}: the documents must be rows by column"):
+        for number, row in enumerate(undecoded(rows, image)):
+            where = f"{name}, row {number}"
+            if not isinstance(row, Mapping):
+                kind = type(row).__name__
+                raise InputError(f"{where}: of type {kind}, but must be rows by column")
+            picture = Picture(where, value_in(row, image, "picture", where))
+            found.append((document_of(text, row, where), picture))
+    protocol = {"seed": None, "requested": None, "available": len(found)}
+    return _captions(name, found, {"kind": "memory", "path": name}, protocol)
+
+
+def load_captions(
+    name_or_path: str | os.PathLike[str],
+    *,
+    image: str | None = None,
+    images: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Captions:
+    """Captions of the glyphs, as "pocket:glyphs" (`GLYPH_CORPORA`), or of files.
+
+    image: of files the column with the picture that the text describes: the name of its file, or
+        (Parquet) the picture itself.
+    images: the folder that these files are in, and that their names are relative to; by default
+        that of the corpus's own file. No other file is opened.
+    settings: as of `load_corpus`. A caption has no prompt.
+    """
+    text = _columns(settings)
+    corpus = str(name_or_path).removeprefix("pocket:")
+    if corpus in GLYPH_CORPORA:
+        return _glyphs(f"pocket:{corpus}", text.documents)
+    if image is None:
+        raise InputError(f"{name_or_path}: name the column with the pictures, --image (image=)")
+    path = Path(name_or_path).expanduser()
+    files = list_files(path)
+    read = functools.partial(_rows, files, text, image, images)
+    documents = PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
+    found, protocol = chosen(read, documents, text.seed)
+    about = {"files": [file.name for file in files], "field": "+".join(fields_of(text))}
+    source = {"kind": "file", "path": str(path), **about}
+    return _captions(path.resolve().name, found, source, protocol)
+
+
+def _columns(settings: dict[str, Any]) -> TextSettings:
+    text = TextSettings.of(settings)
+    if text.prompt is not None:
+        raise InputError(f"prompt={text.prompt!r}: a caption has no prompt; leave prompt out")
+    return text
+
+
+def _rows(
+    files: Sequence[Path], text: TextSettings, image: str, images: str | os.PathLike[str] | None
+) -> Iterator[tuple[Document, Picture]]:
+    """Each row's caption and its picture, which is not read yet."""
+    for file in files:
+        folder = file.parent if images is None else Path(images).expanduser()
+        with reason(f"{file}: cannot be read; is it whole?"):
+            for where, row in rows_of(file, text, image):
+                value = value_in(row, image, "picture", where)
+                picture = Picture(where, source_inside(value, folder, where))
+                yield document_of(text, row, where), picture
+
+
+def _captions(
+    id: str,
+    found: Sequence[tuple[Document, Picture]],
+    source: dict[str, Any],
+    protocol: dict[str, Any],
+) -> Captions:
+    """The captions that have a visible character."""
+    kept = [(document, picture) for document, picture in found if document.text.strip()]
+    if not kept:
+        raise InputError(f"{id}: no caption with text among {len(found)} rows")
+    documents, pictures = zip(*kept, strict=True)
+    texts, units, _ = zip(*documents, strict=True)
+    return Captions(
+        id,
+        documents=texts,
+        source={**source, "empty": len(found) - len(kept)},
+        protocol=protocol,
+        units=None if units[0] is None else units,
+        pictures=pictures,
+    )
+
+
+def _glyphs(id: str, documents: int | None) -> Captions:
+    """The first of the glyphs' names with their pictures, in their own order."""
+    from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
+
+    names, drawn = measured_glyphs(id.removeprefix("pocket:glyphs"))
+    found = []
+    for row, (name, pixels) in enumerate(zip(names, drawn, strict=True)):
+        found.append((Document(name), Picture(f"{id}, row {row}", pixels)))
+    taken, protocol = chosen(lambda: found, documents or None, None)
+    source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
+    return _captions(id, taken, source, protocol)
+
+
+# -- how a model reads them -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +232,8 @@ class Captioner:
 
 def load_processor(folder: Path, options: dict[str, Any]) -> Any:
     """The processor of a model's folder. Raises InputError if there is none for pictures."""
-    with reason(f"{folder}: the processor cannot be loaded"):
+    more = "some need pip install 'rbpkit-pocket[pictures]'"
+    with reason(f"{folder}: the processor cannot be loaded; {more}"):
         processor = AutoProcessor.from_pretrained(folder, **options)
     if not hasattr(processor, "image_processor"):
         raise InputError(f"{folder}: no processor that joins picture and text ({_CAN_BE_READ})")
@@ -167,7 +307,7 @@ class CaptionBatch(Batch):
 class EncodedCaptions(EncodedCorpus):
     """Captions under one tokenizer; captions: the corpus itself."""
 
-    captions: Corpus = field(kw_only=True, repr=False)
+    captions: Captions = field(kw_only=True, repr=False)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -182,8 +322,8 @@ class CaptioningModel(LoadedModel):
         A caption's first token is scored too, and its position is 1. Raises InputError for a corpus
         without pictures, for a stride, and if no caption has a scored token.
         """
-        if corpus.pictures is None:
-            raise InputError(f"{self.name}: it reads pictures; name their column, image= (--image)")
+        if not isinstance(corpus, Captions):
+            raise InputError(f"{self.name}: it reads pictures; give captions, of `load_captions`")
         if reading.stride:
             fault = "captions are not read in windows; leave it out"
             raise InputError(f"stride={reading.stride}: {fault}")
@@ -205,7 +345,6 @@ class CaptioningModel(LoadedModel):
         """
         assert isinstance(encoded, EncodedCaptions), "encoded by this model"
         corpus = encoded.captions
-        assert corpus.pictures is not None, "checked by `encode`"
         most = self.most_tokens(batch_tokens) if self.padding_limit is None else 1
         for group in groups(encoded, most, done, places=self.captioner.places):
             numbers = [caption.document for caption in group]
@@ -269,7 +408,7 @@ def _cut(inputs: Any, length: int) -> None:
             inputs[name] = value[:, :length]
 
 
-def _read(corpus: Corpus, captioner: Captioner, max_length: int) -> Iterator[EncodedDocument]:
+def _read(corpus: Captions, captioner: Captioner, max_length: int) -> Iterator[EncodedDocument]:
     """Each caption after its prompt, cut at `max_length` tokens."""
     tokenizer = captioner.tokenizer
     special = special_ids(tokenizer)
@@ -291,8 +430,55 @@ def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
     return int(np.logical_and.accumulate(alike).sum())
 
 
-def captioner(network: PreTrainedModel, processor: Any, about: dict[str, Any]) -> CaptioningModel:
+def load_captioner(
+    model: str | os.PathLike[str],
+    *,
+    local_files_only: bool = False,
+    progress: bool = False,
+    **settings: Any,
+) -> CaptioningModel:
+    """A model that reads pictures: a hub id, a folder, or a pocket captioner ("pocket:NAME").
+
+    Any that `AutoModelForImageTextToText` knows, with its own processor. Arguments as of
+    `load_model`; raises InputError as it does, and for a model that no processor is for.
+    """
+    check_path("model", model)
+    check_known(settings, ModelSettings, RunSettings)
+    named, run = ModelSettings.among(settings), RunSettings.among(settings)
+    found, own_name = os.fspath(model), None
+    if found.startswith("pocket:"):
+        own_name = found.removeprefix("pocket:")
+        found = str(paths.CAPTIONERS / own_name)
+        if not os.path.isdir(found):
+            known = [folder.name for folder in paths.CAPTIONERS.iterdir()]
+            raise InputError(f"no captioner {model!r}{nearest(own_name, known)}")
+    source = Source(
+        named, others=PROCESSOR_FILES, local_files_only=local_files_only, progress=progress
+    )
+    with quiet():
+        checkpoint = find_checkpoint(found, source)
+        processor = load_processor(checkpoint.folder, reading_options(checkpoint, source))
+        make = functools.partial(_captioning_model, processor)
+        loaded = from_files(found, source, run, None, AutoModelForImageTextToText, make)
+    return renamed(cast(CaptioningModel, loaded), named.name or own_name)
+
+
+def captioner_in_memory(
+    network: PreTrainedModel, processor: Any, name: str | None = None
+) -> AbstractContextManager[LoadedModel]:
+    """A captioner that the caller has loaded, with its processor, as `model_in_memory`."""
+    tokenizer = getattr(processor, "tokenizer", None)
+    if tokenizer is None or not hasattr(processor, "image_processor"):
+        kind = type(processor).__name__
+        raise InputError(f"a captioner in memory needs its processor, not a {kind}")
+    make = functools.partial(_captioning_model, processor)
+    others = f"{processor.to_json_string()}{processor.chat_template}"
+    return model_in_memory(network, tokenizer, name, make, others)
+
+
+def _captioning_model(processor: Any, about: dict[str, Any]) -> CaptioningModel:
     """A model that reads pictures with its processor; about: those fields that need no pass."""
+    network = about["model"]
     reader = opened_captioner(network, processor, about["tokenizer"])
     head, V = linear_head(network, about["name"], reader.probe(network))
     alone = reader.inputs_of_blanks(network, [PROBE_TEXT])

@@ -69,29 +69,11 @@ def _decoded(source: Any) -> Image.Image:
     return Image.open(source)
 
 
-def pictures_of(values: Iterable[Any]) -> tuple[Picture, ...]:
-    """The pictures of a corpus's rows.
-
-    values: for each a `Picture`, or (where, value, folder) as `rbpkit.files.text_files.Document`
-        has it. A file must be inside that folder; rows in memory may name any.
-
-    Raises InputError for a file outside its folder.
-    """
-    pictures = []
-    for value in values:
-        if not isinstance(value, Picture):
-            where, source, folder = value
-            if folder is not None:
-                source = _source_inside(source, folder, where)
-            value = Picture(where, source)
-        pictures.append(value)
-    return tuple(pictures)
-
-
-def _source_inside(source: Any, folder: Path, where: str) -> Any:
+def source_inside(source: Any, folder: Path, where: str) -> Any:
     """The source of a picture; one that is a file must be inside the folder.
 
-    Otherwise the rows of a stranger's corpus could have any file of this machine opened.
+    Otherwise the rows of a stranger's corpus could have any file of this machine opened. Raises
+    InputError for a file outside.
     """
     is_encoded = isinstance(source, Mapping) and source.get("bytes") is not None
     if isinstance(source, Mapping) and not is_encoded:

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 TEXT_CORPORA = (*PACKAGE_CORPORA, "humaneval")
 """The corpora of plain text: those that are cut out of packages, and the paper's HumanEval."""
 
-GLYPH_CORPORA = ("glyphs", "glyphs-shuffled", "glyphs-blank", "glyphs-seen")
-"""Pictures with captions: characters of the test split; the same with each other's pictures; the
-same with blank pictures; and training characters in new drawings."""
-
 
 # -- corpora ----------------------------------------------------------------------------------
 
@@ -55,28 +51,11 @@ def _humaneval() -> PluginText:
     return PluginText(texts, where="shipped with rbpkit-pocket", shuffled=True)
 
 
-def _glyphs(corpus: str) -> PluginText:
-    """Pictures of glyphs with their names."""
-    from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
-    from rbpkit_pocket.picture_files import Picture
-
-    names, drawn = measured_glyphs(corpus.removeprefix("glyphs"))
-    pictures = [Picture(f"pocket:{corpus}, row {row}", array) for row, array in enumerate(drawn)]
-    return PluginText(
-        texts=names,
-        where="matplotlib's fonts",
-        pictures=pictures,
-        as_shipped=as_shipped(),
-    )
-
-
 def _corpora() -> dict[str, Callable[[], PluginText]]:
     corpora: dict[str, Callable[[], PluginText]] = {}
     for name in PACKAGE_CORPORA:
         corpora[name] = functools.partial(_cut_out, name)
     corpora["humaneval"] = _humaneval
-    for name in GLYPH_CORPORA:
-        corpora[name] = functools.partial(_glyphs, name)
     return corpora
 
 
@@ -91,13 +70,11 @@ def _families() -> dict[str, tuple[str, ...]]:
 
 
 def _models() -> dict[str, Path]:
-    """The models whose weights ship: the families', and the captioners."""
+    """The models whose weights ship; `captions.load_captioner` opens those that read pictures."""
     models = {}
     for names in _families().values():
         for name in names:
             models[name] = paths.MODELS / name
-    for folder in sorted(paths.CAPTIONERS.iterdir()):
-        models[folder.name] = folder
     return models
 
 

@@ -31,9 +31,8 @@ CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*-of-*.bin")
 ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
-PROCESSOR_FILES = ("*processor_config.json", "chat_template.*")  # of a model that reads pictures
 TOKENIZER_FILES = ("*token*.json", "vocab.*", "merges.txt", "tekken.json", "*.model", "*.tiktoken")
-SMALL_FILES = (CONFIG, *TOKENIZER_FILES, *PROCESSOR_FILES)  # all but weights
+SMALL_FILES = (CONFIG, *TOKENIZER_FILES)  # all but weights
 
 MOST_PARTS = 10_000
 """Layers, heads or experts of a model; the largest have some hundreds."""
@@ -49,7 +48,7 @@ class Source:
     """How the files of a model may be got.
 
     named: the settings that say so, of which `revision` is that of the model itself.
-    image: it is to read pictures, so the files of its processor are needed too.
+    others: patterns of further files that decide its numbers, as those of a processor.
     local_files_only: never ask the network.
     progress: show the hub's download bars.
     weights: False if it is only asked whether the hub has the model; its config and tokenizer are
@@ -57,7 +56,7 @@ class Source:
     """
 
     named: ModelSettings = field(default_factory=ModelSettings)
-    image: bool = False
+    others: tuple[str, ...] = ()
     local_files_only: bool = False
     progress: bool = False
     weights: bool = True
@@ -66,7 +65,7 @@ class Source:
     def extra_files(self) -> list[str]:
         """Patterns of files besides config, weights and tokenizer."""
         code = ["*.py"] if self.named.trust_remote_code else []
-        return [*code, *PROCESSOR_FILES] if self.image else code
+        return [*code, *self.others]
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,11 @@ SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
 class Document(NamedTuple):
     """A document: its text, and what its row has besides.
 
-    picture: (where, value, folder): where the row is, for errors; the value in the picture's
-        column, which only the laboratory can read; the folder of the pictures, None in memory.
     unit: what was sampled with it (an author, a repository), if that is known.
     prompt: what a model reads before the text and is not scored on, if there is one.
     """
 
     text: str
-    picture: Any = None
     unit: str | None = None
     prompt: str | None = None
 
@@ -78,27 +75,26 @@ def read_documents(
     keep: which rows count.
     newline: as of `document_of`.
 
-    Raises InputError that names file and line (or row) for a field without text, picture or unit,
+    Raises InputError that names file and line (or row) for a field without text or unit,
     a broken line, text that is not UTF-8, a file that cannot be read.
     """
     for path in files:
         is_plain = suffix_of(path) == ".txt"
         columns = text.model_copy(update={"field": None}) if is_plain else text
-        folder = path.parent if text.images is None else Path(text.images).expanduser()
         with reason(f"{path}: cannot be read; is it whole?"):
-            for where, row in _rows(path, columns):
+            for where, row in rows_of(path, columns):
                 with reason(f"{where}: no row with text in UTF-8"):
                     if keep is None or keep(row):
-                        yield document_of(columns, row, where, folder, newline)
+                        yield document_of(columns, row, where, newline)
 
 
-def _rows(path: Path, text: TextSettings) -> Iterator[tuple[str, Row]]:
-    """Where each row of a file is, and its values by column."""
+def rows_of(path: Path, text: TextSettings, *others: str) -> Iterator[tuple[str, Row]]:
+    """Where each row of a file is, and its values by column; others: columns besides the text's."""
     suffix = suffix_of(path)
     if suffix == ".txt":
         yield str(path), {"text": read_txt(path)}
     elif suffix == ".parquet":
-        columns = [*fields_of(text), text.image, text.unit, text.prompt]
+        columns = [*fields_of(text), text.unit, text.prompt, *others]
         yield from _parquet_rows(path, [name for name in columns if name is not None])
     else:
         yield from _json_rows(path)
@@ -150,9 +146,7 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[str, Row]]:
                 yield f"{path}, row {number}", all_columns | row
 
 
-def document_of(
-    text: TextSettings, row: Row, where: str, folder: Path | None = None, newline: bool = False
-) -> Document:
+def document_of(text: TextSettings, row: Row, where: str, newline: bool = False) -> Document:
     """The document of a row: its text, and what else there are columns for.
 
     A newline is put between prompt and text, unless the prompt ends or the text begins with white
@@ -160,17 +154,14 @@ def document_of(
 
     text: names the columns.
     where: the place of the row, for errors.
-    folder: of the pictures; None of rows in memory.
     newline: put it there even if there is white space.
 
     Raises InputError for a column that is missing or has no value of its kind.
     """
     words = "\n".join(_string(row, name, "text", where) for name in fields_of(text))
-    picture = unit = prompt = None
-    if text.image is not None:
-        picture = (where, _given(row, text.image, "picture", where), folder)
+    unit = prompt = None
     if text.unit is not None:
-        value = _given(row, text.unit, "unit", where)
+        value = value_in(row, text.unit, "unit", where)
         if value != value:  # a missing author is no author called "nan"
             raise InputError(f"{where}, field {text.unit!r}: no unit (it is {value})")
         unit = str(value)
@@ -181,10 +172,11 @@ def document_of(
         has_white_space = prompt[-1].isspace() or words[:1].isspace()
         if newline or not has_white_space:
             prompt += "\n"
-    return Document(words, picture, unit, prompt)
+    return Document(words, unit, prompt)
 
 
-def _given(row: Row, name: str, kind: str, where: str, of_type: type = object) -> Any:
+def value_in(row: Row, name: str, kind: str, where: str, of_type: type = object) -> Any:
+    """The value in a column of a row. Raises InputError if there is none of this type."""
     value = row.get(name)
     if value is None or not isinstance(value, of_type):
         raise InputError(f"{where}: no {kind} in field {name!r}; its fields are {[*row]}")
@@ -193,7 +185,7 @@ def _given(row: Row, name: str, kind: str, where: str, of_type: type = object) -
 
 def _string(row: Row, name: str, kind: str, where: str) -> str:
     """The string in a column, which a tokenizer can take."""
-    text: str = _given(row, name, kind, where, str)
+    text: str = value_in(row, name, kind, where, str)
     text.encode()  # JSON's "\ud800" is legal JSON, but no text
     return text
 

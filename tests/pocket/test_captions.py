@@ -11,17 +11,22 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 import transformers
-from conftest import TINY, assert_same_columns, study_file, write_jsonl
+from conftest import TINY, assert_same_columns, write_jsonl
 from PIL import Image
 from small_models import small_config, spread_weights
 from transformers import AutoModelForImageTextToText, AutoProcessor, ViTImageProcessor
 
-from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import Records
 from rbpkit_pocket import families
+from rbpkit_pocket.captions import (
+    captioner_in_memory,
+    captions_of,
+    load_captioner,
+    load_captions,
+)
 from rbpkit_pocket.picture_files import Picture
 
 CAPTIONS = (
@@ -115,15 +120,16 @@ def naive(folder, prompt, captions):
 @pytest.mark.parametrize("which", PROMPTS)
 def test_ranks_equal_a_naive_loop(which, captions, request):
     folder = request.getfixturevalue(which)
-    model, expected = load_model(folder, image=True), naive(folder, PROMPTS[which], captions)
-    corpus = load_corpus(captions / "captions.jsonl", image="picture", seed=None)
+    model, expected = load_captioner(folder), naive(folder, PROMPTS[which], captions)
+    corpus = load_captions(captions / "captions.jsonl", image="picture", seed=None)
     assert model.head is not None and corpus.source["empty"] == 1
     settings = ({}, {"batch_tokens": 150}, {"batch_tokens": 1}, {"max_length": 4})
     found = [measure(model, corpus, **one).records for one in settings]
     found.append(measure(dataclasses.replace(model, head=None), corpus).records)
     found.append(measure(dataclasses.replace(model, padding_limit=20), corpus).records)
     network = model.model.train()
-    found.append(measure(network, corpus, tokenizer=model.captioner.processor).records)
+    with captioner_in_memory(network, model.captioner.processor) as in_memory:
+        found.append(measure(in_memory, corpus).records)
     assert network.training
     for one in found:
         _, _, _, n_greater, nll = known = expected[:, expected[1] <= one.manifest.max_length]
@@ -137,45 +143,48 @@ def test_ranks_equal_a_naive_loop(which, captions, request):
 
 def test_S_is_the_decoders(llava):
     d, m = 32, 64
-    model = load_model(llava, image=True)
+    model = load_captioner(llava)
     assert (model.family, model.V) == ("llama", families.V + 1)
     assert model.S == 2 * (3 * d * d + 3 * d * m + 2 * d) + d
 
 
 def test_every_kind_of_corpus_gives_the_same_records(captions, llava, tmp_path):
-    model = load_model(llava, image=True)
-    first = measure(model, load_corpus(captions / "captions.jsonl", image="picture", seed=None))
+    model = load_captioner(llava)
+    first = measure(model, load_captions(captions / "captions.jsonl", image="picture", seed=None))
     paths = [str(captions / f"pictures/{i}.png") for i in range(len(CAPTIONS))]
     rows = datasets.Dataset.from_dict({"text": CAPTIONS, "image": paths})
     rows = rows.cast_column("image", datasets.Image())
     rows.to_parquet(tmp_path / "rows.parquet")
     options = {"images": captions, "image": "image", "seed": None}
-    in_file = load_corpus(tmp_path / "rows.parquet", **options)
-    named = {"image": "image"}
-    given = ((in_file, {}), (rows, named), (rows.to_iterable_dataset(), named), (list(rows), named))
-    for corpus, columns in given:
-        other = measure(model, corpus, **columns)
+    in_file = load_captions(tmp_path / "rows.parquet", **options)
+    in_memory = (rows, rows.to_iterable_dataset(), list(rows))
+    for corpus in (in_file, *(captions_of(one, image="image") for one in in_memory)):
+        other = measure(model, corpus)
         assert other.summary.manifest.fingerprint == first.summary.manifest.fingerprint
         assert_same_columns(other.records.columns(), first.records.columns())
-    first_picture = Corpus.of(rows, image="image").pictures[0].source
+    first_picture = captions_of(rows, image="image").pictures[0].source
     assert first_picture["path"] == paths[0] and first_picture["bytes"] is None
     # Other pictures of the same texts are another corpus, and the model sees them.
-    turned = measure(model, [r | {"image": r["image"].rotate(180)} for r in rows], image="image")
+    turned = [r | {"image": r["image"].rotate(180)} for r in rows]
+    turned = measure(model, captions_of(turned, image="image"))
     assert turned.summary.manifest.fingerprint != first.summary.manifest.fingerprint
     assert (turned.records.nll != first.records.nll).mean() > 0.9
 
 
-def test_from_the_command_line_and_in_a_sweep(rbpkit, captions, chat, tmp_path):
+def test_from_the_command_line(rbpkit, captions, chat, tmp_path):
     path, out = captions / "captions.jsonl", tmp_path / "out"
-    asked = ["measure", "--model", chat, "--corpus", path, "--image", "picture"]
+    asked = ["pocket", "captions", "--model", chat, "--corpus", path, "--image", "picture"]
     status, table, err = rbpkit(*asked, "--out", out)
     assert status == 0 and "tiny-chat" in table and "scored in 6 documents; " in err
     found = Records.load(next(out.rglob("*.parquet")))
-    same = measure(chat, path, image="picture").records
+    same = measure(load_captioner(chat), load_captions(path, image="picture")).records
     assert_same_columns(found.columns(), same.columns())
-    study = study_file(tmp_path, [chat], [path], image="picture")
-    status, _, err = rbpkit("sweep", study, "--out", out)
-    assert status == 0 and "done before: tiny-chat on captions.jsonl" in err
+    status, _, err = rbpkit(*asked, "--out", out)
+    assert status == 0 and "done before, not measured again" in err
+    glyphs = ("--corpus", "pocket:glyphs", "--documents", 5, "--changed-text", "--json")
+    asked = ("pocket", "captions", "--model", "pocket:reader-w32-l2", *glyphs, "--out", out)
+    status, table, err = rbpkit(*asked)
+    assert status == 0 and '"model":"reader-w32-l2"' in table.replace(" ", ""), err
 
 
 BAD_ROWS = {
@@ -200,8 +209,8 @@ def test_a_bad_picture_is_one_line_that_names_the_row(fault, rbpkit, captions, l
         bad.write_bytes(BAD_FILES[fault] or good.read_bytes()[:900])
     row = {"text": "bad", **BAD_ROWS.get(fault, {"picture": "bad.png"})}
     path = write_jsonl(folder / "captions.jsonl", [{"text": "good", "picture": "good.png"}, row])
-    asked = ["measure", "--model", llava, "--corpus", path, "--image", "picture", "--out", out]
-    status, _, err = rbpkit(*asked)
+    asked = ("--model", llava, "--corpus", path, "--image", "picture", "--out", out)
+    status, _, err = rbpkit("pocket", "captions", *asked)
     assert status == 2 and err.count("\n") == 1 and f"{path}:2: " in err
     assert ("is outside" in err) == (fault == "above")
     assert not list(out.rglob("*.*"))
@@ -213,8 +222,8 @@ def test_no_picture_is_read_by_the_path_in_a_table_unless_its_folder_is_named(ca
     table = pa.table({"text": ["a"], "image": [picture]})
     pq.write_table(table, tmp_path / "rows.parquet")
     with pytest.raises(InputError, match="row 1: the picture"):
-        load_corpus(tmp_path / "rows.parquet", image="image")
-    load_corpus(tmp_path / "rows.parquet", image="image", images=captions)
+        load_captions(tmp_path / "rows.parquet", image="image")
+    load_captions(tmp_path / "rows.parquet", image="image", images=captions)
 
 
 @pytest.mark.parametrize("kind", ["16 bits", "transparent"])
@@ -237,21 +246,32 @@ EMPTY = [{"text": "a", "image": np.zeros((0, 9, 3), "u1")}]
 
 
 def test_what_does_not_fit_together_is_refused(llava, llama_folder):
-    model, plain = load_model(llava, image=True), load_model(llama_folder)
+    model, plain = load_captioner(llava), load_model(llama_folder)
     network, tokenizer = model.model, model.tokenizer
     encoder_reads = AutoModelForImageTextToText.from_config(small_config("florence2"))
     processor = transformers.TrOCRProcessor(ViTImageProcessor(size=SIZE), tokenizer)
-    image = {"image": "image"}
+    rows = captions_of(ROWS, image="image")
     for given, corpus, options, says in (
-        (model, ["a b c"], {}, "name their column"),
-        (model, ROWS, {**image, "stride": 9}, "stride=9"),
-        (model, FLOATS, image, "its picture cannot be read"),
-        (model, EMPTY, image, "its picture cannot be read"),
-        (model, ["a"], image, "must be rows by column"),
-        (model, "pocket:prose", image, "leave image out"),
-        (plain, ROWS, image, "reads no pictures"),
-        (network, ROWS, {**image, "tokenizer": tokenizer}, "its processor"),
-        (encoder_reads, ROWS, {**image, "tokenizer": processor}, "no encoder-decoder"),
+        (model, ["a b c"], {}, "give captions"),
+        (model, rows, {"stride": 9}, "stride=9"),
+        (plain, rows, {}, "reads no pictures"),
     ):
         with pytest.raises(InputError, match=says):
             measure(given, corpus, **options)
+    for corpus, says in (
+        (FLOATS, "its picture cannot be read"),
+        (EMPTY, "its picture cannot be read"),
+        (["a"], "must be rows by column"),
+    ):
+        with pytest.raises(InputError, match=says):
+            captions_of(corpus, image="image")
+    with pytest.raises(InputError, match="name the column"):
+        load_captions("captions.jsonl")
+    with pytest.raises(InputError, match="did you mean reader-w32-l2"):
+        load_captioner("pocket:reader-w32")
+    for given, its, says in (
+        (network, tokenizer, "its processor"),
+        (encoder_reads, processor, "no encoder-decoder"),
+    ):
+        with pytest.raises(InputError, match=says), captioner_in_memory(given, its):
+            pass

@@ -5,8 +5,9 @@ import torch
 
 pytest.importorskip("matplotlib.ft2font")
 
-from rbpkit import load_corpus, load_summaries, measure
+from rbpkit import load_summaries, measure
 from rbpkit_pocket import captioners, paths, training
+from rbpkit_pocket.captions import load_captioner, load_captions
 from rbpkit_pocket.glyphs import SPLITS, load_glyphs, pictures
 
 
@@ -54,7 +55,8 @@ def test_a_captioner_that_ships_gives_its_numbers_again():
         for one in summaries
         if (one.manifest.corpus, one.manifest.model) == ("pocket:glyphs", name)
     )
-    again = measure(paths.CAPTIONERS / name, load_corpus("pocket:glyphs", documents=40)).summary
+    captions = load_captions("pocket:glyphs", documents=40)
+    again = measure(load_captioner(f"pocket:{name}"), captions).summary
     assert again.manifest.S == shipped.manifest.S
     assert again.document_tokens.tolist() == shipped.document_tokens[:40].tolist()
     assert again.document_nll == pytest.approx(shipped.document_nll[:40], rel=1e-3)

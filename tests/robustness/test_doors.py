@@ -150,7 +150,7 @@ def test_points_of_a_law(S, loss):
 @SOME
 @given(
     options=st.dictionaries(
-        st.sampled_from(["field", "unit", "prompt", "name", "image"]), ANYTHING, max_size=3
+        st.sampled_from(["field", "unit", "prompt", "name"]), ANYTHING, max_size=3
     ),
     rows=st.lists(st.dictionaries(st.sampled_from(["text", "by"]), ANYTHING), max_size=4),
 )

@@ -38,6 +38,7 @@ from rbpkit.tools.study.checks import folder_to_write
 # seconds, and help and refusals should not.
 if TYPE_CHECKING:
     from rbpkit.corpora import Corpus
+    from rbpkit.ranker import Ranker
     from rbpkit.summary import Summary
 
 TEXT, READING, MODEL, RUN = TextSettings(), ReadingSettings(), ModelSettings(), RunSettings()
@@ -75,6 +76,8 @@ def measure(
     for one in model:
         look_up(one, **source.given)
     set_threads(run.threads)
+    from rbpkit.models import load_model
+
     loading = source.model_dump(exclude={"name"}, exclude_none=True) | run.part(PlaceSettings)
     loading |= server.given
     measuring = reading.model_dump() | {
@@ -89,7 +92,8 @@ def measure(
             say(f"{number} of {len(model)}: {one}")
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
-            summaries.append(_measured(one, documents, folder, loading, measuring))
+            loaded = load_model(one, progress=True, **loading)
+            summaries.append(measured(loaded, documents, folder, measuring))
         except InputError as error:
             if len(model) == 1:
                 raise
@@ -103,14 +107,10 @@ def measure(
         raise SystemExit(1)
 
 
-def _measured(
-    source: str, text: Corpus, folder: Path, loading: dict[str, Any], measuring: dict[str, Any]
-) -> Summary:
-    """Load a model and measure it, with lines for people."""
+def measured(loaded: Ranker, text: Corpus, folder: Path, measuring: dict[str, Any]) -> Summary:
+    """Measure a loaded model, with lines for people."""
     from rbpkit.measuring import measure as run
-    from rbpkit.models import load_model
 
-    loaded = load_model(source, progress=True, image=text.pictures is not None, **loading)
     said: list[str] = []
 
     def tell(line: str) -> None:
@@ -203,8 +203,6 @@ def _of_corpus(corpus: str, number: int, which: TextSettings) -> tuple[str, Corp
     count = len(whole.documents)
     if number >= count:
         raise InputError(f"--document {number}: {whole.id} has {count} documents, from 0")
-    if whole.pictures is not None:
-        raise InputError(f"{whole.id}: look shows texts alone, and these are captions of pictures")
     name = f"{whole.id}-{number}"
     prompts = None if whole.prompts is None else (whole.prompts[number],)
     return name, Corpus(name, (whole.documents[number],), prompts=prompts)

@@ -12,7 +12,7 @@ from cyclopts import Parameter, Token
 from cyclopts.types import NonNegativeInt
 
 from rbpkit.errors import InputError
-from rbpkit.plugins import corpus_called
+from rbpkit.plugins import corpus_called, pairs_rule
 from rbpkit.tools.cli.common import (
     ALL,
     TEXT_TABLE,
@@ -238,10 +238,9 @@ def _predict_pairs(path: Path, form: Form, figure: Path | None) -> None:
     """Predict the rows of a table that have no accuracy, and print them."""
     if figure is not None:
         check_figure(figure)
-    from rbpkit.axis import predict_pairs, read_pairs
-
-    pairs = read_pairs(path)
-    predicted = predict_pairs(pairs)
+    rule = pairs_rule()
+    pairs = rule.read_pairs(path)
+    predicted = rule.predict_pairs(pairs)
     if predicted.empty:
         raise InputError(f"{path}: every row has an acc, so there is nothing to predict")
     about = []

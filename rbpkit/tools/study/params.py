@@ -34,7 +34,7 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
             branch; the others are taken at their newest.
     On which text:
         corpus_names: names, files or folders. In a notebook an empty list, as one of `families`,
-            shows whatever was measured. The columns (field, image, unit, prompt) are those of your
+            shows whatever was measured. The columns (field, unit, prompt) are those of your
             own files.
     What the notebooks show:
         ks, Ns: k of RBP_k and N of p_{N,k}.

@@ -69,18 +69,17 @@ def finished(task: Task, find: Callable[..., ModelFiles] = find_model) -> Record
     """The records of a job that is finished with these settings, their bytes verified.
 
     No model is loaded for that: its revision and its context are read from its folder. Whatever
-    cannot be settled here is left to `measure`: a damaged file, for example, or a captioner whose
-    context is short, since only its processor knows what a picture takes of it.
+    cannot be settled here is left to `measure`: a damaged file, for example.
 
     find: `find_model`, or a function that remembers what it found.
     """
     folder = task.out / slug(task.job.corpus)
     if not any(folder.glob(f"{slug(task.job.model)}.*json")):
         return None  # nothing was measured, so the weights need not be read
-    params, pictures = task.params, task.corpus.pictures is not None
+    params = task.params
     with suppress(Exception):  # load_model and measure say what is wrong
         files = params.files_of(task.source)
-        model = find(task.source, dtype=params.dtype, image=pictures, **files)
+        model = find(task.source, dtype=params.dtype, **files)
         reading = ReadingSettings(**params.part(ReadingSettings))
         return find_done(task.out, job_key(model, task.corpus, reading))
     return None
@@ -123,15 +122,13 @@ _loaded: dict[object, LoadedModel] = {}
 
 def _model_of(task: Task) -> LoadedModel:
     """The model of a job, loaded unless it was that of the last job."""
-    pictures = task.corpus.pictures is not None
-    asked = (task.source, task.params, pictures)
+    asked = (task.source, task.params)
     if asked not in _loaded:
         forget_model()  # before there is a second one in memory
         _loaded[asked] = load_model(
             task.source,
             dtype=task.params.dtype,
             device=task.params.device,
-            image=pictures,
             **task.params.files_of(task.source),
         )
     return _loaded[asked]

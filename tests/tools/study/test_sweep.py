@@ -297,13 +297,3 @@ def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
     assert study_models(untrained) == {"pythia-w32-l2-seed7": "pocket:pythia-w32-l2-seed7"}
     with pytest.raises(InputError, match="rbpkit reproduce"):
         sweep(untrained, tmp_path / "out")
-
-
-def test_a_captioner_that_is_done_is_found_without_loading_it(monkeypatch, tmp_path):
-    """The files of its processor are in its revision, here as when it is measured."""
-    values = {"source": "pocket", "model_ids": ["reader-w32-l2"], "changed_text": True}
-    study = Params(**values, corpus_names=["pocket:glyphs"], documents=5, max_length=32)
-    [first] = sweep(study, tmp_path).measured
-    monkeypatch.setattr(work, "load_model", lambda *_, **__: pytest.fail("loaded again"))
-    [again] = sweep(study, tmp_path).measured
-    assert again.found_done and again.path == first.path
