@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 from rbpkit import paper, plots
 from rbpkit.corpora import load_corpus
-from rbpkit.palette import CONTEXT, OTHER
+from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, headed
 from rbpkit_notebooks.exercises import checker, sealed
 from rbpkit_pocket import paths
@@ -99,7 +99,7 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
     """The gain from the order against S, for every pocket model."""
     names = {path.name for path in paths.MODELS.iterdir()}
     ours = probed[probed["model"].isin(names)]
-    title = "Pythia copies; three Qwens do, less"
+    title = "Pythia copies from its third size on,\nQwen now and then"
     with plots.panel(title, "gain from the order of 40 random tokens", 3.8) as axes:
         axes.set(xscale="log", xlabel=plots.SIZE, xlim=(2e4, 1.4e7), ylim=(-0.25, 1.95))
         axes.set_ylabel("gain (nats)")
@@ -110,22 +110,25 @@ def gains(probed: pd.DataFrame, figures_dir: str) -> None:
     plots.save(axes, ours, figures_dir, "14_copying")
 
 
-def loss_against_gain(both: pd.DataFrame, figures_dir: str) -> None:
-    """The loss on pair tokens of prose against the gain from the order; Qwens are numbered."""
-    line = "all pocket models; numbers: the six Qwens by size"
-    with plots.panel("Who copies is better on pair tokens", line, 3.8) as axes:
-        for family, part in both.groupby("family"):
-            ink = plots.ink_of(str(family))
-            axes.plot(part["order"], part["loss"], ink.marker, color=ink.colour, ms=7, mec="white")
-        qwen = both[both["family"] == "Qwen"].sort_values("S")
-        for number, place in enumerate(zip(qwen["order"], qwen["loss"], strict=True), 1):
-            axes.annotate(str(number), place, (9, 4), textcoords="offset points")
-        axes.set(yscale="log", xlabel="gain from the order (nats)")
-        axes.set_ylabel(r"$-\log\,\mathrm{RBP}_1$ of pair tokens, prose")
-        plots.log_ticks(axes)
-        axes.legend(handles=plots.family_marks(FAMILIES), loc="upper right")
-    columns = ["corpus", "family", "model", "S", "order", "loss"]
-    plots.save(axes, both[columns], figures_dir, "14_gain")
+def twins(excess: pd.DataFrame, copying: Sequence[tuple[str, int]], figures_dir: str) -> None:
+    """How far three seeds of two Qwens are above the line in CE at k = 1, on each text.
+
+    excess: percent, a row for each model and seed, a column for each text
+    """
+    with plots.panels(3.4, NARROW + 0.6, ncols=2, sharex=True, sharey=True) as (figure, row):
+        for axes, (model, seed) in zip(row, copying, strict=True):
+            three = excess.loc[model]
+            others = three.drop(seed)
+            axes.axvline(0, color=CONTEXT, lw=1)
+            axes.plot(others.T, others.columns, "o", color=OTHER, ms=7, mfc="white")
+            axes.plot(three.loc[seed], others.columns, "o", color=INK, ms=7)
+            axes.set(title=f"{model}, seed {seed}", xlim=(-5.5, 3), ylim=(4.5, -0.5))
+        figure.supxlabel("rank loss at k = 1 above the line in CE (%)", fontsize=11)
+        line = "filled: the copying twin; hollow: its two twins"
+        plots.headed_row(figure, "Copying lowers the rank loss beyond CE", line)
+    models = [model for model, _ in copying]
+    points = excess.loc[models].stack().rename("above_line").reset_index()
+    plots.save(figure, points, figures_dir, "14_twins")
 
 
 def with_rates(probed: pd.DataFrame) -> pd.DataFrame:
