@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from rbpkit import plots
 from rbpkit.fit import Prediction, fit_power_law
-from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
+from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, SIZE, headed
 from rbpkit_notebooks.exercises import checker, sealed
-from rbpkit_notebooks.joint_law import JointFit
 
 T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
 check = checker(
@@ -31,12 +33,11 @@ LOSS = r"$-\log$ accuracy on LAMBADA"
 def _draw_series(
     axes: Axes, series: pd.DataFrame, colour: str, marker: str = "o"
 ) -> tuple[float, float, Prediction]:
-    """A series, the line through all but its largest model, dotted where it predicts."""
+    """A series, the line through all but its largest model, dotted."""
     series = series.sort_values("S")
     S = series.S.to_numpy(float)
     line = fit_power_law(S[:-1], series.loss[:-1])
-    axes.plot(S[:-1], line.predict(S[:-1]).loss, color=colour, lw=1.2)
-    axes.plot(S[-2:], line.predict(S[-2:]).loss, ":", color=colour, lw=1.2)
+    axes.plot(S, line.predict(S).loss, ":", color=colour, lw=1.2)
     axes.plot(S[:-1], series.loss[:-1], marker, color=colour, ms=6, mec="white", mew=0.6)
     axes.plot(S[-1], series.loss.iloc[-1], marker, color=colour, mfc="white", ms=7)
     return S[-1], series.loss.iloc[-1], line.predict(S[-1])
@@ -60,26 +61,37 @@ def gpt3(series: pd.DataFrame) -> None:
     plots.show(axes)
 
 
-def lambada(models: pd.DataFrame, above: pd.Series, figures_dir: str) -> None:
-    """Three series on LAMBADA; above: how far the largest of each series is above its line (%)."""
-    # Cerebras first, so that it hides no mark of BLOOM
-    looks = {"Cerebras-GPT": ("X", INK), "GPT-3": ("v", OTHER), "BLOOM": ("p", OTHER)}
-    title = "Cerebras keeps to its line,\nover a shorter step"
-    with plots.panel(title, "hollow: not fitted; %: how far above the line", 4.0) as axes:
+def bend(
+    models: pd.DataFrame,
+    fit_constant: Callable[[Any, Any], Any],
+    curve: Callable[..., Any],
+    figures_dir: str,
+) -> None:
+    """Three series on LAMBADA with a line and with E + A S^-a, through all but the largest model.
+
+    fit_constant, curve: the notebook's law with a constant, of S in billions
+    """
+    looks = {"GPT-3": ("v", INK), "BLOOM": ("p", OTHER), "Cerebras-GPT": ("X", OTHER)}
+    points = []
+    line = "solid: E + A S$^{-a}$; dotted: a line; hollow: not fitted"
+    with plots.panel("Laws that bend come near the largest", line, 4.0) as axes:
         axes.set(xscale="log", yscale="log", ylim=(0.16, 2.1), xlim=(5e7, 2e12))
         ends = []
         for name, (marker, colour) in looks.items():
-            S, loss, _ = _draw_series(axes, models[models.series == name], colour, marker)
-            if name == "Cerebras-GPT":  # at its left end, since BLOOM's line passes the right one
+            series = models[models.series == name].sort_values("S")
+            S, loss, _ = _draw_series(axes, series, colour, marker)
+            law = fit_constant(series.S[:-1], series.loss[:-1])
+            sizes = np.geomspace(series.S.min(), S, 60)
+            axes.plot(sizes, np.exp(curve(np.log(sizes / 1e9), *law)), color=colour, lw=1.5)
+            if name == "Cerebras-GPT":  # at its left end, since other marks are near the right one
                 S, loss = 8e7, 1.75
-            percent = f"{above[name]:+.0f}%".replace("-", "\u2212")
-            ends.append((S, loss, f"{name} {percent}", colour))
+            ends.append((S, loss, name, colour))
+            points.append(series.assign(constant=np.exp(curve(np.log(series.S / 1e9), *law))))
         plots.log_ticks(axes)
         axes.set(xlabel=SIZE, ylabel=LOSS)
         plots.label_ends(axes, ends)
-    points = models.merge(above.reset_index())
-    names = ["series", "model", "S", "tokens", "share", "source", "above"]
-    plots.save(axes, points[names], figures_dir, "16_lambada")
+    names = ["series", "model", "S", "tokens", "share", "source", "constant"]
+    plots.save(axes, pd.concat(points)[names], figures_dir, "16_bend")
 
 
 def idea() -> None:
@@ -100,26 +112,6 @@ def idea() -> None:
             headed(axes, title, "a sketch")
         grid[0].set_ylabel(r"$\log$ loss")
     plots.show(figure)
-
-
-def training(table: pd.DataFrame, joint: JointFit, figures_dir: str) -> None:
-    """One suite along its training, and the sum; 12B was not fitted."""
-    sizes = table.groupby("model", sort=False)
-    line = "Pythia v1, deduplicated; curves: the sum; hollow: 12B, not fitted"
-    with plots.panel("The sum predicts 12B", line, 4.4) as axes:
-        ends = []
-        for (name, part), colour in zip(sizes, ordered_greys(len(sizes)), strict=True):
-            label = name.split("-")[1].upper()
-            face, dash = ("white", ":") if label == "12B" else (colour, "-")
-            axes.plot(part.tokens, joint.predict(part.S, part.tokens), dash, color=colour, lw=1.2)
-            axes.plot(part.tokens, part.loss, "^", color=colour, mfc=face, ms=4)
-            ends.append((part.tokens.max(), part.loss.iloc[-1], label, colour))
-        axes.set(xscale="log", yscale="log", xlabel="training tokens", ylabel=LOSS)
-        plots.log_ticks(axes)
-        plots.label_ends(axes, ends)
-    points = table.assign(predicted=joint.predict(table.S, table.tokens))
-    names = ["suite", "model", "S", "tokens", "share", "loss", "predicted"]
-    plots.save(axes, points[names], figures_dir, "16_training")
 
 
 def blind(blind: pd.DataFrame, truth: pd.DataFrame, by_line: pd.Series, figures_dir: str) -> None:
