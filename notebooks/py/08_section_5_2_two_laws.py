@@ -166,7 +166,7 @@ print(f"entropy minus CE: {span(by_rank['entropy'] - by_rank['CE'])} nats")
 draw.laws(laws, by_rank, figures_dir)
 
 # %% [markdown]
-# By the curve the exponents are 0.061 and 0.080, which is not nearly identical: their ratio is 1.32, and it was 0.92 as measured. With the ranks as counted, the entropy (hollow marks) runs close to CE.
+# By the curve the exponents are 0.061 and 0.080, which is not nearly identical: their ratio is 1.32, and it was 0.92 as measured. With the ranks as counted, the entropy (dotted) runs close to CE.
 #
 # The small *pocket models* that come with `rbpkit` have all their ranks, in four families and on five texts:
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -32,7 +30,7 @@ def laws(table: pd.DataFrame, counted: pd.DataFrame, figures_dir: str) -> None:
 
     table: the paper's models (`published_laws`); counted: the entropy of their ranks as counted.
     """
-    line = r"ten Pythias on Wiki; numbers: $\alpha$; hollow: the ranks as counted"
+    line = r"ten Pythias on Wiki; numbers: $\alpha$; dotted: the ranks as counted"
     with plots.panel(
         "The entropy of the ranks follows CE,\nthat of the curve does not", line, 4.2
     ) as axes:
@@ -46,8 +44,8 @@ def laws(table: pd.DataFrame, counted: pd.DataFrame, figures_dir: str) -> None:
             axes.plot(table["S"], table[column], mark, color=colour, markersize=5)
             ends.append((table["S"].iloc[-1], fitted[-1], f"{name}: {law.alpha:.3f}", colour))
         law = fit_power_law(counted["S"], counted["entropy"])
-        look: dict[str, Any] = {"color": PYTHIA.colour, "markerfacecolor": "white", "markersize": 6}
-        axes.plot(counted["S"], counted["entropy"], PYTHIA.marker + ":", **look)
+        look = PYTHIA.marker + ":"
+        axes.plot(counted["S"], counted["entropy"], look, color=PYTHIA.colour, markersize=5)
         last = counted.iloc[-1]
         name = f"entropy, counted: {law.alpha:.3f}"
         ends.append((last["S"], last["entropy"], name, PYTHIA.colour))

@@ -16,7 +16,6 @@ from rbpkit.plots import NARROW
 from rbpkit.summary import Summary
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims_10 import claims as claims
 from rbpkit_notebooks.exercises import checker, sealed
 
 check = checker({1: sealed("9f14025a", digits=0), 3: sealed("87a96679", digits=3)})
@@ -71,29 +70,26 @@ def fan(pythia: pd.DataFrame, lines: pd.DataFrame, goal: float, figures_dir: str
     plots.save(axes, pythia[columns], figures_dir, "figure_9")
 
 
-def worth(rates: pd.DataFrame, median: pd.Series, saved: pd.DataFrame, figures_dir: str) -> None:
-    """What doubling k is worth, a line for each family and text; median: Pythia's."""
-    ks = [int(name.split()[-1]) for name in median.index]  # "at k = 10"
-    title = "To a Pythia, a second guess is worth\n20 to 50 times the size"
-    line = "thick: median; grey: other families, mostly beyond their data"
-    with plots.panel(title, line, 3.6) as axes:
-        for (_, family), row in rates[median.index].iterrows():
+def worth(by_points: pd.DataFrame, figures_dir: str) -> None:
+    """What doubling k is worth, a line for each model and text; columns "1 to 2", and so on.
+
+    A worth that no model of the family is large enough to show is NaN.
+    """
+    shown = by_points.dropna(subset=[by_points.columns[0], by_points.columns[-1]])
+    places = range(len(shown.columns))
+    line = "read off the points; green: Pythia-14M and -160M, grey: OPT and Qwen"
+    with plots.panel("The more guesses, the less one is worth", line, 3.6) as axes:
+        for (_, family, _), row in shown.iterrows():
             is_pythia = family == "Pythia"
-            colour, line = (PYTHIA.colour, ".-") if is_pythia else (CONTEXT, "-")
-            axes.plot(ks, row, line, linewidth=1, color=colour, zorder=3 if is_pythia else 2)
-        mark = PYTHIA.marker + "-"
-        axes.plot(ks, median, mark, color=PYTHIA.colour, linewidth=2.5, markersize=7, zorder=3)
-        for k, times in zip(ks, median, strict=True):
-            offset = (4, -36) if k == 1 else (6, 8)
-            words = f"{times:.0f} times"
-            look: dict[str, Any] = {"color": GREEN, "path_effects": HALO}
-            axes.annotate(words, (k, times), offset, textcoords="offset points", **look)
-        axes.set(xscale="log", yscale="log", xlim=(0.85, 110), ylabel="times as large")
+            colour = PYTHIA.colour if is_pythia else OTHER
+            mark = PYTHIA.marker + "-" if is_pythia else ".-"
+            axes.plot(places, row, mark, color=colour, linewidth=1, zorder=3 if is_pythia else 2)
+        axes.set(yscale="log", xlim=(-0.2, 2.2), ylim=(2, 70), ylabel="times as large")
         axes.set_xlabel("guesses $k$, doubled")
-        axes.set_xticks(ks, [f"{k} to {2 * k}" for k in ks])
+        axes.set_xticks(places, shown.columns)
         axes.minorticks_off()
-        axes.set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
-    plots.save(axes, saved, figures_dir, "figure_9_worth")
+        axes.set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
+    plots.save(axes, by_points.reset_index(), figures_dir, "figure_9_worth")
 
 
 def with_lines(study: Study) -> list[Summary]:
