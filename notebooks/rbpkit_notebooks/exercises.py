@@ -1,13 +1,19 @@
-"""Self-checks of the notebooks' exercises: right or wrong, and never the answer."""
+"""Self-checks of the notebooks' exercises: right or wrong, and never the answer.
+
+The answers and the usual mistakes are data, sealed, in `exercises.yaml`. A notebook has a line for
+each exercise, `draw.check(1, answer_1)`, and its companion one for all: `check = check_of("05")`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import yaml
 
 # A common mistake, and what to say of it. The function undoes the mistake, so that a right answer
 # is left, or it says whether the answer is this mistake (True or False).
@@ -74,6 +80,20 @@ def checker(
     return check_one
 
 
+def check_of(notebook: str) -> Callable[[int, Any], None]:
+    """A notebook's function of an exercise's number and an answer, which prints what `check` says.
+
+    Its answers and mistakes are those of `exercises.yaml`.
+    """
+    text = files("rbpkit_notebooks").joinpath("exercises.yaml").read_text(encoding="utf-8")
+    answers, mistakes = {}, {}
+    for number, exercise in yaml.safe_load(text)[notebook].items():
+        known = exercise.pop("mistakes", {})
+        answers[number] = sealed(**exercise)
+        mistakes[number] = [(sealed_mistake(digest), says) for digest, says in known.items()]
+    return checker(answers, mistakes)
+
+
 def _plain(answer: Any) -> Any:
     """The Python number of an array, a tensor or a NumPy number with one element."""
     try:
@@ -121,3 +141,24 @@ def sealed(digest: str, digits: int, within: int = 1) -> Callable[[float], bool]
         return digest in [digest_of(value) for value in near]
 
     return is_right
+
+
+def _two_digits(value: float, off: int = 0) -> float:
+    """A number rounded to two significant digits, and `off` units of the second beside it."""
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
+    return (round(value / unit) + off) * unit
+
+
+def digest_of_mistake(value: float) -> str:
+    """What `exercises.yaml` has of a wrong answer: the hash of its two significant digits."""
+    return digest_of(_two_digits(value))
+
+
+def sealed_mistake(digest: str) -> Callable[[float], bool]:
+    """Whether an answer is the wrong one of this digest, by two digits, give or take one unit."""
+
+    def is_this(answer: float) -> bool:
+        near = [_two_digits(answer, off) for off in (-1, 0, 1)]
+        return digest in [digest_of(value) for value in near]
+
+    return is_this

@@ -14,19 +14,9 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import models_of
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [(lambda a: -a, "Mind the sign: does the larger model miss more?")],
-    3: [
-        (lambda a: 9 * a, "Did you forget the 9 of the formula?"),
-        (lambda a: a * 6 / 8, "Use n - 2 and not n."),
-        (lambda a: a / np.log(10) ** 2, "Use natural logarithms of S."),
-        (lambda a: a / 10, "The formula has the square of alpha."),
-    ],
-}
-ANSWERS = {1: sealed("cafcfaf8", digits=1), 3: sealed("dbb1ded6", digits=0)}
-check = checker(ANSWERS, MISTAKES)
+check = check_of("05")
 
 KINDS = ("chance is enough", "scatter beyond chance", "misses rise with size")
 ABOUT = ["corpus", "family", "model", "k", "S", "tokens"]

@@ -11,9 +11,9 @@ from matplotlib.patches import Rectangle
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
 from rbpkit_notebooks.claims import VERDICTS, as_markdown, load_claims
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-check = checker({1: sealed("ad9dadb8", digits=2)})
+check = check_of("12")
 
 # verdict -> fill of its box, and a sign
 LOOKS = {
