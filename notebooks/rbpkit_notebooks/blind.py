@@ -17,6 +17,7 @@ WAYS = {
     "rule": "predicted",
     "line in CE": "line_ce",
     "line in log CE": "line_log_ce",
+    "nearest, in proportion to CE": "scaled",
     "nearest": "nearest",
 }
 """The ways to predict that are compared, and their columns."""
@@ -33,6 +34,8 @@ def judged_rows() -> pd.DataFrame:
     - line_ce, line_log_ce, nearest: accuracies by a straight line in CE, by a line of
       log(-log acc) in log CE, both by least squares, and that of the shown row nearest in log CE;
       the lines are missing if the text has fewer than three shown rows at this k
+    - nearest_ce: that row's CE; scaled: the accuracy if -log acc is in proportion to CE from there,
+      which takes no fitted number
     - inside: whether CE lies among those of the shown rows
     """
     pairs = read_pairs(EVIDENCE / "pairs_to_predict.csv")
@@ -58,7 +61,10 @@ def _rivals(row: pd.Series, shown: pd.DataFrame) -> dict[str, object]:
     if len(of_text):
         found["inside"] = of_text["ce"].min() <= row["ce"] <= of_text["ce"].max()
         distance = np.abs(np.log(of_text["ce"]) - np.log(row["ce"]))
-        found["nearest"] = of_text["acc"].loc[distance.idxmin()]
+        nearest = of_text.loc[distance.idxmin()]
+        found["nearest"] = nearest["acc"]
+        found["nearest_ce"] = nearest["ce"]
+        found["scaled"] = nearest["acc"] ** (row["ce"] / nearest["ce"])
     if len(of_text) >= MIN_ROWS:
         found["line_ce"] = np.polyval(np.polyfit(of_text["ce"], of_text["acc"], 1), row["ce"])
         log_loss = np.log(-np.log(of_text["acc"]))
@@ -131,22 +137,37 @@ def verdict(rows: pd.DataFrame) -> dict[str, float | str]:
 
 
 def score_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """The scores of each set: rows, runs, errors by each way (of log(-log acc)), coverage, bias."""
+    """The rule's scores of each set: rows, runs, error of log(-log acc), coverage, bias."""
     judged = rows[~rows["excluded"]]
     table = {}
     for name, of_set in [*judged.groupby("set", sort=False), ("all", judged)]:
         low, high = coverage_interval(of_set)
+        errors = log_errors(of_set)
         row = {"rows": len(of_set), "runs": of_set["run"].nunique()}
-        for column, way in WAYS.items():
-            errors = log_errors(of_set, way).dropna()
-            row[column] = root_mean_square(errors) if len(errors) else np.nan
-        row["bias"] = log_errors(of_set).groupby(of_set["run"]).mean().mean()
+        row["rule"] = root_mean_square(errors)
+        row["bias"] = errors.groupby(of_set["run"]).mean().mean()
         row |= {"covered": covered(of_set).mean(), "covered_low": low, "covered_high": high}
         table[name] = row
     return pd.DataFrame.from_dict(table, orient="index")
 
 
+def compared_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Errors of log(-log acc) by each way, over the same rows: of each set, with and without lines.
+
+    A way that cannot predict all rows of a line of the table is missing there.
+    """
+    judged = rows[~rows["excluded"]]
+    with_line = judged["line_ce"].notna().rename("with lines")
+    table = {}
+    for key, part in judged.groupby(["set", with_line], sort=False):
+        errors = {name: log_errors(part, way) for name, way in WAYS.items()}
+        table[key] = {"rows": len(part)}
+        table[key] |= {name: np.sqrt((off**2).mean(skipna=False)) for name, off in errors.items()}
+    return pd.DataFrame.from_dict(table, orient="index").rename_axis(["set", "with lines"])
+
+
 if __name__ == "__main__":
     judged_all = judged_rows()
     print(score_table(judged_all).round(3).to_string())
+    print(compared_table(judged_all).round(3).to_string())
     print(verdict(judged_all))

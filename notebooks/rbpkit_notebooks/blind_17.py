@@ -7,31 +7,29 @@ from typing import Any
 import pandas as pd
 
 from rbpkit import plots
-from rbpkit.palette import CONTEXT, INK
+from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW
-
-LABELS = (
-    (0.62, 0.76, "GPT-2, k = 5 and 10"),
-    (0.83, 0.9, "Go, k = 4"),
-    (0.33, 0.22, "Wikipedia in languages\nof South Asia: most of the points"),
-)
-"""Words at the points that are apart from the others: x, y (accuracies), words."""
+from rbpkit_notebooks.blind import covered
 
 
 def predictions_and_truth(rows: pd.DataFrame, figures_dir: str) -> None:
-    """Truth against prediction, both as accuracies; a hollow mark was excluded beforehand.
+    """Truth against prediction, both as accuracies; dark: outside its interval; hollow: excluded.
 
     rows: of `blind.judged_rows`.
     """
-    line = f"{len(rows)} published accuracies; hollow: excluded beforehand"
-    with plots.panel("Predicted before they were known", line, NARROW + 0.4) as axes:
+    judged, excluded = rows[~rows["excluded"]], rows[rows["excluded"]]
+    inside = judged[covered(judged)]
+    outside = judged.drop(inside.index)
+    title = f"{len(outside)} of {len(judged)} miss their interval,\nmost of them early in training"
+    line = "dark: outside the 95% interval; hollow: excluded"
+    with plots.panel(title, line, NARROW + 0.4) as axes:
         axes.plot([0, 1], [0, 1], color=CONTEXT, linewidth=6, zorder=0)
-        judged, excluded = rows[~rows["excluded"]], rows[rows["excluded"]]
-        axes.plot(judged["predicted"], judged["truth"], "o", color=INK, markersize=3)
+        axes.plot(inside["predicted"], inside["truth"], "o", color=OTHER, markersize=3)
+        axes.plot(outside["predicted"], outside["truth"], "o", color=INK, markersize=5)
         hollow: dict[str, Any] = {"color": INK, "markersize": 4, "markerfacecolor": "white"}
         axes.plot(excluded["predicted"], excluded["truth"], "o", **hollow)
-        for x, y, words in LABELS:
-            axes.text(x, y, words, ha="left" if y < 0.5 else "right", va="center")
+        axes.text(0.31, 0.19, "Transformer-XL,\nfirst epochs", va="center")
+        axes.plot([0.19, 0.3], [0.205, 0.195], color=INK, linewidth=0.8)
         tamil = rows[(rows["text"] == "Tamil") & rows["step"].str.startswith("fit 3")]
         axes.annotate(
             "Tamil, third fit:\ncounted on 70 tokens",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,18 @@ from rbpkit_notebooks.exercises import checker, sealed
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 
-check = checker({1: sealed("1778e316", digits=2), 2: sealed("81e7e8f8", digits=3)})
+check = checker({1: sealed("1778e316", digits=2), 2: sealed("6d49251b", digits=2)})
 
 predictions_and_truth = blind_17.predictions_and_truth
 
 PROSE = "pocket:prose"
 Measured = tuple[str, Summary | Totals]  # a model's kind, and what was measured of it
+
+
+def with_two_more(corpus_names: Sequence[str], records_dir: str) -> list[str]:
+    """The texts asked for and, of the pocket models, the two that the study leaves out."""
+    more = [] if records_dir else ["pocket:qa", "pocket:readme"]
+    return list(dict.fromkeys([*corpus_names, *more]))
 
 
 def read_models(
@@ -67,6 +73,41 @@ def with_lines(points: pd.DataFrame) -> pd.DataFrame:
     if enough.empty:
         print("A line needs three models on one text, so this notebook cannot draw one from yours.")
     return enough
+
+
+def families_with_lines(models: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The models of each family that has a line when one of them is left out."""
+    for _, part in models.groupby("family", sort=False):
+        if part["S"].nunique() >= 4:  # a line needs three sizes
+            yield part
+
+
+def distance_of(off: Sequence[float]) -> float:
+    """The root mean square of distances; not a number without any."""
+    return root_mean_square(off) if len(off) else np.nan
+
+
+def off_line(x: pd.Series, y: pd.Series) -> float:
+    """The distance of y from its least-squares line in x (root mean square)."""
+    line = np.polynomial.Polynomial.fit(x, y, 1)
+    return root_mean_square(y - line(x))
+
+
+def wide_table(rows: Mapping[tuple[str, int, str], float]) -> pd.DataFrame:
+    """Print (text, k, column) -> value with a row for each text, and the median of the texts."""
+    if not rows:  # your own records may have no line
+        return pd.DataFrame()
+    table = pd.Series(rows).unstack([1, 2])
+    table.loc["median"] = table.median()
+    print(table.round(1).to_string())
+    return table
+
+
+def expected_CE(model: Summary | Totals) -> float:
+    """The mean entropy of a model's predictions; not a number if it was not recorded."""
+    if isinstance(model, Totals) or model.document_entropy is None:
+        return np.nan
+    return float(model.document_entropy.sum()) / model.tokens
 
 
 def main_text(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -120,7 +161,11 @@ def collapse(
             for _, row in shown[is_ringed & (shown["kind"] == "ordinary")].iterrows():
                 _ring(figure, both, row, family)
         line = f"rank loss of {len(shown)} models on {plots.short(shown['corpus'].iloc[0])}"
-        headed_row(figure, "Different sizes, same ranks", f"{line}, by size and by cross-entropy")
+        headed_row(
+            figure,
+            "A cloud in size, one line in cross-entropy",
+            f"{line}, by size and by cross-entropy",
+        )
         _key(figure, shown)
         figure.draw_without_rendering()  # the layout of squares takes two passes
     columns = ["corpus", "kind", "family", "model", "S", "k", "CE", "loss"]
@@ -168,9 +213,3 @@ def _key(figure: Figure, shown: pd.DataFrame) -> None:
         title += "\nhollow: fewer tokens, an ablation, or Mamba"
     look: dict[str, Any] = {"ncols": 5, "columnspacing": 1.2, "handletextpad": 0.2}
     figure.legend(handles=handles, loc="outside lower center", title=title, **look)
-
-
-def changed_predictions() -> pd.DataFrame:
-    """The 25 ordinary models with changed predictions: `paths.CALIBRATION`."""
-    table = pd.read_csv(paths.CALIBRATION)
-    return table[table["family"] != "Mamba"]

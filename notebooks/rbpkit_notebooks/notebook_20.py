@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
 from rbpkit import plots
 from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
@@ -15,93 +15,98 @@ from rbpkit.plots import NARROW, headed_row
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit_notebooks.exercises import checker, sealed
-from rbpkit_pocket import paths
-from rbpkit_pocket.ablations import ABLATION_FAMILIES, Totals, load_totals
+from rbpkit_pocket import contrasts, paths
+from rbpkit_pocket.ablations import Totals, load_totals
 
-check = checker({1: sealed("c144de0e", digits=1), 3: sealed("32209ccb", digits=1)})
+check = checker({1: sealed("c144de0e", digits=1), 3: sealed("956e2659", digits=1)})
 
-
-def read_runs() -> tuple[list[Summary], dict[tuple[str, str], Totals]]:
-    """The 25 pocket models on each text, and all runs by model and text."""
-    runs = {}
-    for path in (paths.GRID, paths.ABLATIONS, paths.CONTRASTS):
-        for run in load_totals(path):
-            runs[run.manifest.model, run.manifest.corpus] = run
-    return load_summaries(paths.SUMMARIES), runs
+PARTNERS = contrasts.PAIRS
+"""What a changed run of each contrast is compared with."""
+KS = (1, 10, 100, 500, 1024)
+NAME = re.compile(r"pythia-w(?P<width>\d+)-l(?P<layers>\d+)-(?P<change>[a-z]+)-seed(?P<seed>\d+)")
 
 
-def pairs_of(contrast: str) -> list[tuple[str, str]]:
-    """The changed run and the unchanged one of each pair with one seed, smallest first."""
-    if contrast == "smoothed":
-        names = [run.name for run in ABLATION_FAMILIES["Pythia, smoothed"]]
-        return [(name, name.removesuffix("-smoothing0.1")) for name in names]
-    deep, wide = ABLATION_FAMILIES["Pythia, deep"], ABLATION_FAMILIES["Pythia, wide"]
-    return [(one.name, other.name) for one, other in zip(deep, wide, strict=True)]
+def read_runs() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What was measured of the 25 pocket models, and of all runs of the contrasts.
+
+    Columns: corpus, CE and loss_k; of runs also change, size (0 is the smallest; missing if a run
+    is in no pair), width and seed, whatever seeds there are.
+    """
+    ordinary = _table(load_summaries(paths.SUMMARIES))
+    runs = _table(load_totals(paths.CONTRASTS))
+    parts = runs["model"].str.extract(NAME).astype({"width": int, "layers": int, "seed": int})
+    runs = runs.join(parts)
+    # A wide run has twice the width of the deep one that it is compared with
+    width = runs["width"].where(runs["change"] != "wide", runs["width"] // 2)
+    runs["size"] = width.map({32: 0, 48: 1, 64: 2})
+    return ordinary, runs
+
+
+def _table(measured: Iterable[Summary | Totals]) -> pd.DataFrame:
+    rows = []
+    for one in measured:
+        row: dict[str, Any] = {"corpus": one.manifest.corpus, "model": one.manifest.model}
+        row["CE"] = one.ce()
+        for k in KS:
+            row[f"loss_{k}"] = -np.log(one.rbp(k))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def partners_of(contrast: str, runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs that a contrast is compared with at one CE, on one text.
+
+    Wide ones get the smallest unchanged one, which has two layers, too.
+    """
+    is_partner = runs["change"] == PARTNERS[contrast]
+    if contrast == "deep":
+        is_partner |= (runs["change"] == "unchanged") & (runs["size"] == 0)
+    return runs[is_partner]
+
+
+# --- figures ---------------------------------------------------------------------------------
 
 
 def ruler(
-    ordinary: Sequence[Summary],
-    pair: Sequence[Totals],
-    log_loss_on_line: Callable[[Any, int], float],
-    k: int,
+    ordinary: pd.DataFrame, plain: pd.DataFrame, smoothed: pd.DataFrame, text: str, k: int
 ) -> None:
-    """The line of the ordinary models on one text, and the excess of a deep and a wide run."""
-    text = pair[0].manifest.corpus
-    models = [model for model in ordinary if model.manifest.corpus == text]
-    models.sort(key=lambda model: model.ce())
-    title = "The excess: how far above the line"
-    with plots.panel(title, f"{plots.short(text)}, k = {k}; dots: ordinary models", 3.6) as axes:
-        for model in models:
-            axes.plot(model.ce(), -np.log(model.rbp(k)), "o", color=OTHER, ms=5)
-        ends: list[Any] = [models[0], pair[0]]
-        line = [np.exp(log_loss_on_line(run, k)) for run in ends]
-        axes.plot([run.ce() for run in ends], line, color=INK, lw=1.2)
-        for run, name, above in zip(pair, ("deep", "wide"), (16, -16), strict=True):
-            loss, on_line = -np.log(run.rbp(k)), np.exp(log_loss_on_line(run, k))
-            axes.vlines(run.ce(), on_line, loss, color=INK, lw=6, alpha=0.35)
-            axes.plot(run.ce(), loss, "s", color=INK, ms=7)
-            label = f"{name}: {np.log(loss / on_line):+.1%}".replace("-", "\u2212")
-            look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
-            axes.annotate(label, (run.ce(), loss), (0, above), **look)
-        deep, wide = pair
+    """The line of the ordinary models on one text, and how far a smoothed run is from it."""
+    models = ordinary[ordinary["corpus"] == text]
+    loss = f"loss_{k}"
+    log_line = np.polynomial.Polynomial.fit(np.log(models["CE"]), np.log(models[loss]), 1)
+    title = "Smoothing moves a model sideways"
+    with plots.panel(title, f"{plots.short(text)}, k = {k}; logarithmic axes", 4.2) as axes:
+        axes.plot(models["CE"], models[loss], "o", color=OTHER, ms=5)
+        one, other = plain.loc[text], smoothed.loc[text]
+        reach = np.array([models["CE"].min(), 1.02 * other["CE"]])
+        axes.plot(reach, np.exp(log_line(np.log(reach))), color=INK, lw=1.2)
+        on_line = np.exp(log_line(np.log(other["CE"])))
+        axes.vlines(other["CE"], other[loss], on_line, color=INK, lw=5, alpha=0.35)
+        axes.plot(one["CE"], one[loss], "s", color=INK, ms=7)
+        axes.plot(other["CE"], other[loss], "X", color=INK, ms=9)
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
+        axes.annotate("plain", (one["CE"], one[loss]), (-10, 4), ha="right", **look)
+        excess = f"{np.log(other[loss] / on_line):+.1%}".replace("-", "\u2212")
+        words = f"smoothed,\nexcess {excess}"
+        axes.annotate(words, (other["CE"], other[loss]), (4, -28), ha="center", **look)
         axes.set(xscale="log", yscale="log", xlabel="CE, nats a token")
-        axes.set(xlim=(0.96 * wide.ce(), 1.04 * deep.ce()))
-        axes.set(ylim=(-0.88 * np.log(wide.rbp(k)), -1.12 * np.log(deep.rbp(k))))
+        # Most models lie further down; so near the end the gap can be seen
+        axes.set(xlim=(0.85 * one["CE"], 1.05 * other["CE"]))
+        axes.set(ylim=(0.85 * one[loss], 1.06 * other[loss]))
         axes.set_ylabel(rf"$-\log\,\mathrm{{RBP}}_{{{k}}}$")
-        plots.ticks(axes.xaxis, [4.2, 4.4, 4.6, 4.8])
+        plots.ticks(axes.xaxis, [4, 4.2, 4.4, 4.6, 4.8])
         plots.log_ticks(axes)
     plots.show(axes)
 
 
-def by_k(beyond: pd.DataFrame, figures_dir: str) -> None:
-    """The difference of excesses of both contrasts by k, in percent, and their means."""
-    title = "Deep models: better at k = 1\nthan their CE says, worse at k = 100"
-    with plots.panel(title, "rank loss, changed run minus unchanged one", 4) as axes:
-        axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
-        axes.text(50, 0, "within 1%", color=OTHER, size=10, va="center", ha="center")
-        columns: dict[str, Any] = {"x": "k", "y": "difference", "style": "contrast"}
-        look: dict[str, Any] = {"style_order": ["deep", "smoothed"], "legend": False, "ax": axes}
-        each: dict[str, Any] = {"units": "run", "estimator": None, "color": GREYS[0], "lw": 0.8}
-        sns.lineplot(beyond, **columns, **each, **look)
-        sns.lineplot(beyond, **columns, errorbar=None, color=INK, lw=2.5, **look)
-        axes.text(7, 5, "deep\nagainst wide", ha="center", va="center", weight="bold")
-        axes.text(40, -3.5, "smoothed targets", ha="center", va="center", weight="bold")
-        axes.set(xscale="log", xlim=(0.9, 550), xlabel="$k$", ylabel="beyond CE (%), up = worse")
-        plots.ticks(axes.xaxis, [1, 10, 100, 500])
-    plots.save(axes, beyond, figures_dir, "20_beyond")
-
-
-def intervals(tests: pd.DataFrame, title: str, figures_dir: str, name: str) -> None:
-    """Mean and 95% interval of two tests, in percent, a panel for each contrast that both have.
-
-    tests: columns test, contrast, k, mean, low, high.
-    """
-    first, second = tests["test"].unique()
-    shown = tests.loc[tests["test"] == second, "contrast"].unique()
-    with plots.panels(3.4, NARROW + 0.4, ncols=len(shown), sharey=True) as (figure, grid):
-        for axes, contrast in zip(grid, shown, strict=True):
+def intervals(tests: pd.DataFrame, figures_dir: str) -> None:
+    """Mean and 95% interval of two tests, in percent, a panel for each contrast."""
+    contrasts_shown = tests["contrast"].unique()
+    looks = {"line": (-0.15, INK, "o"), "parabola": (0.15, OTHER, "s")}
+    with plots.panels(3.4, NARROW + 0.4, ncols=len(contrasts_shown), sharey=True) as (figure, grid):
+        for axes, contrast in zip(grid, contrasts_shown, strict=True):
             axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
-            for test, shift, colour, mark in ((first, -0.15, INK, "o"), (second, 0.15, OTHER, "s")):
+            for test, (shift, colour, mark) in looks.items():
                 part = tests[(tests["test"] == test) & (tests["contrast"] == contrast)]
                 half = part["high"] - part["mean"]
                 places = np.arange(len(part)) + shift
@@ -109,6 +114,35 @@ def intervals(tests: pd.DataFrame, title: str, figures_dir: str, name: str) -> N
             axes.set(xlim=(-0.5, len(part) - 0.5), xlabel="$k$", title=contrast)
             axes.set_xticks(range(len(part)), part["k"])
         grid[0].set_ylabel("beyond CE (%), up = worse")
-        line = f"95% intervals; dots: {first}, squares: {second}; band: within 1%"
-        headed_row(figure, title, line)
-    plots.save(figure, tests, figures_dir, name)
+        line = "95%, nine pairs; dots: line, squares: parabola; band: within 1%"
+        headed_row(figure, "By a line, only dropout stays within 1%", line)
+    plots.save(figure, tests, figures_dir, "20_new_seeds")
+
+
+def by_size(changed: pd.DataFrame, figures_dir: str) -> None:
+    """Distance at one CE of each size, a panel for each contrast; thin marks are single seeds."""
+    of = ["contrast", "k", "width"]
+    seeds = changed.groupby([*of, "seed"])["off"].mean().reset_index()
+    shown = seeds["contrast"].unique()
+    greys = dict(zip((1, 10, 100), GREYS[-3:], strict=True))
+    with plots.panels(3.6, NARROW + 0.4, ncols=len(shown), sharey=True) as (figure, grid):
+        for axes, contrast in zip(grid, shown, strict=True):
+            axes.axhspan(-1, 1, color=CONTEXT, zorder=0)
+            part = seeds[seeds["contrast"] == contrast]
+            widths = sorted(part["width"].unique())
+            for k, of_k in part.groupby("k"):
+                colour = greys[int(k)]
+                places = of_k["width"].map(widths.index)
+                axes.plot(places, of_k["off"], "_", color=colour, ms=9)
+                mean = of_k.groupby("width")["off"].mean()
+                axes.plot(range(len(mean)), mean, "o-", color=colour, ms=4, lw=1.5)
+                if contrast == shown[0]:
+                    axes.text(
+                        len(mean) - 0.85, mean.iloc[-1], f"k = {k}", va="center", color=colour
+                    )
+            axes.set(xlim=(-0.4, len(widths) - 0.3), xlabel="width", title=contrast)
+            axes.set_xticks(range(len(widths)), widths)
+        grid[0].set_ylabel("off the curve (%), up = worse")
+        line = "distance from unchanged runs; dashes: single seeds; band: within 1%"
+        headed_row(figure, "At one CE, depth and rate still act;\ntokens act both ways", line)
+    plots.save(figure, seeds, figures_dir, "20_same_CE")
