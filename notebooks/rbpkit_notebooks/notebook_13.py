@@ -17,14 +17,11 @@ from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit_notebooks import choices
 from rbpkit_notebooks.choices import Study
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals, size_and_tokens, totals_of
 
-check = checker(
-    {1: sealed("8771a6c0", digits=1), 2: sealed("7a61b537", digits=0, within=0)},
-    {1: [(lambda a: np.log(0.73 / a) / np.log(0.73), "This is the ratio of the shares.")]},
-)
+check = check_of("13")
 
 
 def idea() -> None:

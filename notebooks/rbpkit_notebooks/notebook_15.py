@@ -11,13 +11,9 @@ from rbpkit import plots
 from rbpkit.fit import PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
 from rbpkit.plots import NARROW, SIZE
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-ONE_BLOCK = "Nearly: this uses the share of the other block, the one that does not shrink."
-check = checker(
-    {1: sealed("0602d7c8", digits=2, within=0), 2: sealed("9e6dccf2", digits=1)},
-    {1: [(lambda answer: answer / 2, ONE_BLOCK)]},
-)
+check = check_of("15")
 
 
 def fan(

@@ -13,19 +13,9 @@ from rbpkit import plots
 from rbpkit.fit import Prediction, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, SIZE, headed
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-T_UNIT = 1.1e11  # tokens: `joint.T_unit`, which an answer may be given in
-check = checker(
-    {1: sealed("5316ca1c", digits=0), 3: sealed("973b372a", digits=2)},
-    {
-        1: [
-            (lambda answer: answer / 1e9, "Nearly: give it in billions."),
-            (lambda answer: answer * T_UNIT / 1e9, "Nearly: this is in units of T_unit."),
-        ],
-        3: [(lambda answer: 1 - answer, "Nearly: this is for one miss or more.")],
-    },
-)
+check = check_of("16")
 
 LOSS = r"$-\log$ accuracy on LAMBADA"
 
