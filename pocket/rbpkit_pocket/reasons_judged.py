@@ -1,13 +1,14 @@
 """The seven questions of `docs/margins.md`, three reasons for one axis, as they are counted.
 
 Each function takes jobs (`reasons.Job`) and returns the numbers of its question; the margins stand
-beside them as constants. `python -m rbpkit_pocket.reasons_judged` prints all that can be answered
-from the tables that ship.
+beside them as constants. `python -m rbpkit_pocket.reasons_judged WHAT` prints them from the
+tables that ship: known, texts (1, 3, 4, 5), runs (2, 6) or temperature (7).
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -456,5 +457,66 @@ def known_tables(known: Jobs) -> None:
     print("chance, question 2, 20 units:", chance_of_entropy(known, 20))
 
 
+def text_answers(known: Jobs) -> None:
+    """Print questions 1, 3, 4 and 5, on the three new texts."""
+    texts = load_jobs("text-ranks")
+    measured = {text: exponents(of_text(known, text), Job.y) for text in KNOWN_TEXTS}
+    for text in sorted({text for _, text in texts}):
+        jobs = of_text(texts, text)
+        facts = text_facts(jobs)
+        print(f"\n{text}: {facts}, least R2 {straightness(jobs):.4f}")
+        print("  1, D - B:", {k: round(error, 1) for k, error in shape_errors(jobs).items()})
+        errors = exponent_errors(jobs, measured)
+        print("  3, median and worst:", {name: np.round(e, 1) for name, e in errors.items()})
+        print("  3 holds here:", zipf_exponents_hold(errors))
+        print(f"  4, D - B at k = 1: {cancellation(jobs):+.1f}")
+        kappa = kappas(jobs)
+        print("  5, kappa:", {k: round(value, 3) for k, value in kappa.items()}, odds_hold(jobs))
+        print(odds_levels(jobs).round(1).to_string(index=False))
+
+
+def run_answers(known: Jobs, unit_of: Mapping[str, str]) -> None:
+    """Print questions 2 and 6, on the runs that are finished."""
+    runs = [job for name in ("E", "M", "P") for job in load_jobs(name).values()]
+    table = residuals(runs, known, unit_of)
+    print((100 * table.drop(columns="jobs")).round(1).assign(jobs=table["jobs"]).to_string())
+    for predictor in ("C", "B", "Q", "F"):
+        result = judged(table, predictor)
+        print(f"\n2, {predictor}: {entropy_verdict(result)}")
+        print(result.round(2).to_string(index=False))
+
+    losses = own_and_other_loss(list(load_jobs("M").values()), known)
+    print("\n6\n", losses.round(2).to_string(index=False))
+    for k in LEVELS:
+        of_k = losses[losses["k"] == k]
+        own, other = root_mean_square(of_k["own"]), root_mean_square(of_k["other"])
+        print(f"k = {k}: own {own:.1f} (at most {OWN_LOSS[k]}), other {other:.1f}")
+
+
+def temperature_answers() -> None:
+    """Print question 7. In the table the rows with a temperature come after those at T = 1."""
+    table = pd.read_csv(paths.REASONS / "temperature.csv.gz")
+    at_1 = jobs_of(table[table["T"] == 1])
+    fitted = jobs_of(table[table["T"] != 1])
+    for text in KNOWN_TEXTS:
+        before, after = (calibration_errors(of_text(jobs, text)) for jobs in (at_1, fitted))
+        print(text, {k: (round(before[k], 1), round(after[k], 1)) for k in LEVELS})
+    before, after = spread_of_hit_rates(at_1), spread_of_hit_rates(fitted)
+    print("sd of G_10 between texts:", before.round(3), after.round(3))
+    print("in the mean:", round(float(after.mean() / before.mean()), 2), "of it is left")
+
+
 if __name__ == "__main__":
-    known_tables(load_jobs("known"))
+    from rbpkit_pocket.reasons_runs import unit_of
+
+    known = load_jobs("known")
+    what = sys.argv[1] if len(sys.argv) > 1 else "known"
+    if what == "known":
+        known_tables(known)
+    elif what == "texts":
+        text_answers(known)
+    elif what == "runs":
+        names = {job.model for name in ("E", "M", "P") for job in load_jobs(name).values()}
+        run_answers(known, {name: unit_of(name) for name in names})
+    else:
+        temperature_answers()
