@@ -259,7 +259,9 @@ LIMIT = 0.97
 study = draw.read_study(records_dir, families, corpus_names)
 R2 = draw.lines(study, ks)
 straight = R2.R2 >= LIMIT
-print(straight.groupby([R2.family, R2.quantity], sort=False).agg(["sum", "count"]).to_string())
+if len(straight):
+    by_family = straight.groupby([R2.family, R2.quantity], sort=False)
+    print(by_family.agg(["sum", "count"]).to_string())
 
 # %% [markdown]
 # <details><summary>Did this happen only once?</summary>
