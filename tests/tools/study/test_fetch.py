@@ -27,7 +27,7 @@ def test_sizes_are_listed_and_pickles_fetched_only_for_want_of_safetensors(
 ):
     files = {
         "me/safe": ["config.json", "model.safetensors", "pytorch_model.bin", "tokenizer.json"],
-        "me/pickle": ["config.json", "preprocessor_config.json", "pytorch_model.bin", "vocab.json"],
+        "me/pickle": ["config.json", "pytorch_model.bin", "vocab.json"],
         "openai/openai_humaneval": ["README.md", "openai_humaneval/test-00000-of-00001.parquet"],
     }
     fetched = {}
@@ -46,9 +46,9 @@ def test_sizes_are_listed_and_pickles_fetched_only_for_want_of_safetensors(
     settings = {"revisions": [f"me/safe@{COMMIT}"], "allow_pickle": True}
     study = study_file(tmp_path, ["me/safe", "me/pickle"], ["HumanEval", "pocket:qa"], **settings)
     status, table, err = rbpkit("fetch", study, "--dry-run")
-    assert status == 0 and err == "3 repositories, 8.000 GB to download\n" and not fetched
+    assert status == 0 and err == "3 repositories, 7.000 GB to download\n" and not fetched
     assert [row.split()[:3] for row in table.splitlines()[1:]] == [
-        [id, COMMIT[:12], size] for id, size in zip(files, ("3.000", "4.000", "1.000"), strict=True)
+        [id, COMMIT[:12], size] for id, size in zip(files, ("3.000", "3.000", "1.000"), strict=True)
     ]
     assert rbpkit("fetch", study)[0] == 0
     assert fetched == {
