@@ -501,9 +501,9 @@ def temperature_answers() -> None:
     for text in KNOWN_TEXTS:
         before, after = (calibration_errors(of_text(jobs, text)) for jobs in (at_1, fitted))
         print(text, {k: (round(before[k], 1), round(after[k], 1)) for k in LEVELS})
-    before, after = spread_of_hit_rates(at_1), spread_of_hit_rates(fitted)
-    print("sd of G_10 between texts:", before.round(3), after.round(3))
-    print("in the mean:", round(float(after.mean() / before.mean()), 2), "of it is left")
+    spread, spread_left = spread_of_hit_rates(at_1), spread_of_hit_rates(fitted)
+    print("sd of G_10 between texts:", spread.round(3), spread_left.round(3))
+    print(f"in the mean {spread_left.mean() / spread.mean():.2f} of it is left")
 
 
 if __name__ == "__main__":
