@@ -15,7 +15,6 @@ from rbpkit.fit import Curve, PowerLawFit
 from rbpkit.palette import CONTEXT, INK, OTHER, RANK_FILLS
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims_01 import claims as claims
 from rbpkit_notebooks.exercises import checker, sealed
 
 ANSWERS = {1: sealed("ffe0902b", digits=0, within=0), 2: sealed("3fdba35f", digits=0, within=0)}

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown
 from matplotlib.axes import Axes
 
 from rbpkit import paper, plots
 from rbpkit.fit import Array, Curve, fit_power_law, rbp_curve
-from rbpkit.palette import CONTEXT, INK
+from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import Curves, measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims import Claim, claims_table, counted
 from rbpkit_notebooks.exercises import Mistake, checker, sealed
 
 PLAIN_SLOPE = (1.1000 - 0.9905) / (4.74 - 1.19)
@@ -31,6 +29,7 @@ ANSWERS = {
 }
 check = checker(ANSWERS, MISTAKES)
 
+Laws = Mapping[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]
 PYTHIA = plots.ink_of("Pythia")
 LOSS = r"loss, $-\log\,\mathrm{RBP}_1$, in nats"
 
@@ -83,37 +82,44 @@ def figure_3(published: Curves, study: Study, figures_dir: str) -> None:
     plots.save(axes, pd.concat(parts), figures_dir, "figure_3")
 
 
-def exponents(lines: pd.DataFrame, figures_dir: str) -> None:
-    """The sixteen exponents with their intervals, a block for each text."""
-    corpora = list(paper.PLOTTED_CORPORA)
-    title = "Every exponent is small"
-    with plots.panel(title, r"$\alpha_1$ of sixteen lines, with 95% intervals", 3.9) as axes:
-        for row in lines.itertuples():
-            ink = plots.ink_of(row.family)
-            height = corpora.index(row.corpus) + 0.2 * (paper.FAMILIES.index(row.family) - 1.5)
-            axes.plot([-row.high, -row.low], [height, height], color=ink.colour, alpha=0.6)
-            axes.plot(row.alpha, height, ink.marker, color=ink.colour)
-            if row.corpus == corpora[0]:
-                name = plots.name_of(row.family)
-                axes.text(0.11, height, name, color=ink.colour, va="center")
-        axes.set(ylim=(3.5, -0.5), xlim=(-0.012, 0.26), xlabel=r"$\alpha_1$")
-        axes.set_yticks(range(4), corpora)
-    plots.save(axes, lines, figures_dir, "figure_3_exponents")
+def laws(pythia: Curve, laws: Laws, figures_dir: str) -> None:
+    """RBP_1 of the Pythias, and the curve of each law through them, extended by five decades."""
+    S = np.geomspace(pythia.S[0], 1e15, 200)
+    points = pd.DataFrame({"S": S})
+    line = r"$\mathrm{RBP}_1$ of ten Pythias on Wikipedia; right of 12B the curves are extended"
+    with plots.panel("Five laws, one set of points", line, 3.8) as axes:
+        ends = []
+        for law, (to_line, back) in laws.items():
+            fitted = np.polyfit(np.log(pythia.S), to_line(pythia.value), 1)
+            points[law] = back(np.polyval(fitted, np.log(S)))
+            is_paper = len(ends) == 0
+            axes.plot(S, points[law], color=INK if is_paper else OTHER, lw=2 if is_paper else 1)
+            ends.append((S[-1], points[law].iloc[-1], law, INK if is_paper else OTHER))
+        axes.plot(pythia.S, pythia.value, PYTHIA.marker, color=PYTHIA.colour, zorder=3)
+        axes.axvline(pythia.S[-1], color=CONTEXT, zorder=0)
+        axes.set(xscale="log", ylim=(0.3, 0.92), xlabel=plots.SIZE)
+        plots.label_ends(axes, ends)
+    plots.save(axes, points, figures_dir, "figure_3_laws")
 
 
-def residuals(published: Curves, off_others: Callable[[Curve], Array], figures_dir: str) -> None:
+def residuals(
+    published: Curves, off_others: Callable[[Curve], tuple[Array, Array]], figures_dir: str
+) -> None:
     """How far the Pythias are above the line through all but the largest, on each text."""
-    parts, ends = [], []
-    line = "loss above the line of the nine smaller (%); hollow: not fitted"
-    with plots.panel("The largest does worse than predicted", line, 3.6) as axes:
+    parts, ends, reaches = [], [], []
+    line = "loss above the line of the nine smaller (%); hollow: not fitted; grey: its 95% interval"
+    with plots.panel("Pythia-12B is above its line, and within reach", line, 3.6) as axes:
         axes.axhline(0, color=INK, linewidth=1.2)
         for corpus in paper.PLOTTED_CORPORA:
             curve = published[corpus, "Pythia"]
-            off = off_others(curve)
+            off, reach = off_others(curve)
+            reaches.append(reach[-1])
             axes.plot(curve.S, off, PYTHIA.marker + "-", color=PYTHIA.colour, linewidth=0.8, ms=5)
             axes.plot(curve.S[-1], off[-1], PYTHIA.marker, color=PYTHIA.colour, mfc="white", ms=7)
             ends.append((curve.S[-1], off[-1], corpus, INK))
-            parts.append(plots.curve_points("published", [curve]).assign(off=off))
+            parts.append(plots.curve_points("published", [curve]).assign(off=off, reach=reach))
+        narrowest = [-min(reaches), min(reaches)]
+        axes.plot([curve.S[-1]] * 2, narrowest, color=CONTEXT, linewidth=14, zorder=0)
         axes.set(xscale="log", xlim=(6e5, 6e11), xlabel=plots.SIZE)
         plots.label_ends(axes, ends)
     plots.save(axes, pd.concat(parts), figures_dir, "figure_3_residuals")
@@ -139,43 +145,3 @@ def measured(study: Study, figures_dir: str) -> None:
     line = "a panel for each text; lines go through three models or more"
     plots.headed_row(figure, f"The law of {study.ours}, $k$ = 1", line)
     plots.save(figure, points, figures_dir, "figure_3_measured")
-
-
-PRECISE = Claim(
-    words="Across all model series and all datasets, RBP1 exhibits precise power-law relationship"
-    " with model sizes",
-    where="Figure 3",
-    test="lines of Table 1 at k = 1 with R2 of at least 0.97 (our margin)",
-)
-R2_OF_099 = Claim(
-    words="The fitted power-law achieves an R2 of approximately 0.99, which is"
-    " comparable to the R2 values obtained from cross-entropy–based scaling laws",  # noqa: RUF001
-    where="Section 1",
-    test="median R2 at k = 1, within 0.005 of 0.99; that of CE for comparison",
-    main=False,
-)
-
-
-def claims(
-    table1: pd.DataFrame, measured: pd.DataFrame, records_dir: str, figures_dir: str
-) -> Markdown:
-    """The claims of Section 4.1. table1: its lines at k = 1; measured: lines of what was."""
-    R2, R2_of_CE = table1["r2"], paper.table1().query("k == 'CE'")["r2"]
-    ours, median = measured["R2"], "not measured"
-    straight = "not measured"
-    if len(ours):
-        straight = f"{counted(ours >= 0.97)}; smallest R2 {ours.min():.3f}"
-        median = f"{ours.median():.3f}"
-    results = {
-        PRECISE: (
-            f"{counted(R2 >= 0.97)}; smallest R2 {R2.min():.3f}",
-            straight,
-            "holds" if (R2 >= 0.97).all() else "holds in part",
-        ),
-        R2_OF_099: (
-            f"{R2.median():.3f}; CE {R2_of_CE.median():.3f}",
-            median,
-            "holds" if abs(R2.median() - 0.99) <= 0.005 else "does not hold",
-        ),
-    }
-    return claims_table("03", results, records_dir, figures_dir)

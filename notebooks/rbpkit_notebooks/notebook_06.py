@@ -16,7 +16,6 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims_06 import claims as claims
 from rbpkit_notebooks.exercises import Mistake, checker, sealed
 
 MISTAKES: dict[int, list[Mistake]] = {
@@ -72,6 +71,28 @@ def exponents(figure_6: pd.DataFrame, figures_dir: str) -> None:
     plots.save(axes, figure_6, figures_dir, "figure_6")
 
 
+def two_measures(gain: pd.DataFrame, figures_dir: str) -> None:
+    """From the smallest model to the largest, at k = 1 and 100: a factor of the loss, points."""
+    heads = {
+        "factor": ("The loss falls by more", "factor by which it falls"),
+        "points": ("but fewer tokens are gained", "more tokens right, of 100"),
+    }
+    with plots.panels(3.6, ncols=2) as (figure, panels):
+        for axes, (measure, (title, line)) in zip(panels, heads.items(), strict=True):
+            for (text, family), row in gain[measure].iterrows():
+                ink = plots.ink_of(family)
+                look = {"color": ink.colour, "marker": ink.marker, "linewidth": 1}
+                axes.plot([0, 1], row, **look, label=f"{family} on {text}")
+                if text == "Wiki":
+                    axes.text(1.06, row[100], plots.name_of(family), color=ink.colour, va="center")
+            axes.set(xlim=(-0.15, 1.6), ylim=(0, None))
+            axes.set_xticks([0, 1], ["$k$ = 1", "$k$ = 100"])
+            plots.headed(axes, title, line)
+        panels[0].set(yscale="log", ylim=(1, 6.5))
+        plots.ticks(panels[0].yaxis, [1, 2, 5])
+    plots.save(figure, gain.stack().reset_index(), figures_dir, "figure_6_two")
+
+
 def hillside(
     log_S: Array, log_loss: Array, ks: Sequence[int], saved: pd.DataFrame, figures_dir: str
 ) -> None:
@@ -80,7 +101,7 @@ def hillside(
     log_loss: a row for each k. saved: a row for each step in k, with the fewer guesses.
     """
     line = "100 times the size; on a grey line the share right is constant"
-    with plots.panel("It saves most guesses at $k$ = 10 to 500", line, 4.4) as axes:
+    with plots.panel("A larger model saves most guesses in the middle", line, 4.4) as axes:
         S, fewer = np.exp(log_S), saved["fewer"].to_numpy()
         levels = np.log(0.5 ** np.arange(12.0, -1, -1))  # each contour halves the loss
         look: dict[str, Any] = {"colors": CONTEXT, "linewidths": 1, "linestyles": "solid"}

@@ -1,4 +1,4 @@
-"""The tables behind notebook 09: all cells, the measured ones, their files, the claims."""
+"""The tables behind notebook 09: all cells, the measured ones, and their files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from itertools import product
 from pathlib import Path
 
 import pandas as pd
-from IPython.display import Markdown
 
 from rbpkit import paper
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.fit import curves_of_all, fit_curves
 from rbpkit.stats.curves import models_of
 from rbpkit_notebooks.choices import read_study
-from rbpkit_notebooks.claims import Claim, claims_table, counted
 
 CELL = ["dataset", "k", "family"]
 MINUS = "\N{MINUS SIGN}"
@@ -111,75 +109,3 @@ def write_table(points: pd.DataFrame, text: pd.DataFrame, figures_dir: str, name
     texts = {"csv": as_csv(points), "md": markdown, "tex": latex}
     files = {f"{name}.{suffix}": content.encode() for suffix, content in texts.items()}
     write_whole(Path(figures_dir), files)
-
-
-TABLE = Claim(
-    words="detailed numerical results for the scaling behavior of different model series across"
-    " multiple datasets, reported in terms of the fitted R2 and slopes as threshold k increases",
-    where="Appendix B (ICLR: C), Table 1",
-    test="cells whose points are published, fitted again",
-)
-CLEAR = Claim(
-    words="We observe clear scaling patterns on all these corpora",
-    where="Appendix B (ICLR: C)",
-    test="cells of the six corpora at k = 1, 10, 100 with R2 above 0.9",
-)
-VERY_CLOSE = Claim(
-    words="in most cases the fitted R2 and slope for cross-entropy are very close to"
-    f" those obtained for {MINUS} log RBP1",
-    where="Appendix B (ICLR: C)",
-    test="pairs of one family and corpus: slopes within 10% or 20% of each other, R2 within 0.01;"
-    " most: more than half within 10% and within 0.01",
-)
-
-
-def claims(
-    table: pd.DataFrame,
-    n_fitted: int,
-    worst: float,
-    pocket: pd.DataFrame,
-    records_dir: str,
-    figures_dir: str,
-) -> Markdown:
-    """The claims of Appendix B.
-
-    - table: all cells (`all_cells`); n_fitted of them can be fitted again, with an error of `worst`
-    - pocket: the measured cells
-    """
-    low_k = table[table.index.isin(["1", "10", "100"], level="k")]
-    straight = low_k.R2_printed > 0.9
-    names = [f"{family} on {corpus} at {k}" for corpus, k, family in low_k.index[~straight]]
-    at_1, of_CE = table.xs("1", level="k"), table.xs("CE", level="k")
-    off = abs(at_1.slope_printed / of_CE.slope_printed - 1)
-    R2_near = (at_1.R2_printed - of_CE.R2_printed).abs() < 0.01
-    our_low_k = pocket[pocket.index.isin(["1", "10", "100"], level="k") & pocket.slope.notna()]
-    our_off = pd.Series(dtype=float)
-    if len(pocket):
-        our_off = abs(pocket.slope.xs("1", level="k") / pocket.slope.xs("CE", level="k") - 1)
-        our_off = our_off.dropna()
-    our_pairs = "not measured"
-    if len(our_off):
-        near = (our_off < 0.2).sum()
-        our_pairs = f"slopes {counted(our_off < 0.1)} within 10%, {near} within 20%"
-    github = table.R2_printed["Github", "CE", "GPT2"]
-    very_close = (off < 0.1).mean() > 0.5 and R2_near.mean() > 0.5
-    results = {
-        TABLE: (
-            f"{n_fitted} of {len(table)} cells can be recomputed; all agree within {worst:.4f}",
-            f"{pocket.slope.notna().sum()} cells in the same form",
-            "holds" if worst < 0.001 else "does not hold",
-        ),
-        CLEAR: (
-            f"{counted(straight)}; not {', '.join(names)}. R2 of CE for GPT2 on"
-            f" Github: {github:.3f}",
-            counted(our_low_k.R2 > 0.9),
-            "holds" if straight.all() else "holds in part",
-        ),
-        VERY_CLOSE: (
-            f"slopes {counted(off < 0.1)} within 10%, {(off < 0.2).sum()} within"
-            f" 20%; R2 {counted(R2_near)}",
-            our_pairs,
-            "holds" if very_close else "does not hold",
-        ),
-    }
-    return claims_table("09", results, records_dir, figures_dir)
