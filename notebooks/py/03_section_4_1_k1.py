@@ -150,15 +150,15 @@ draw.check(3, answer_3)
 # %% [markdown]
 # ## Which other laws are as straight?
 #
-# Here are five laws. For each, one function makes a straight line of it, and a second one leads back to $\mathrm{RBP}_1$. The first is the paper's. The third says that $\mathrm{RBP}_1$ itself grows by the same amount with each decade, so it cannot be true for ever.
+# Here are five laws for the loss, for the *hits* $\mathrm{RBP}_1$, for the *misses* $1 - \mathrm{RBP}_1$, and for the log odds $\log(\mathrm{hits}/\mathrm{misses})$. For each, one function makes a straight line of it, and a second one leads back to $\mathrm{RBP}_1$. The first law is the paper's.
 
 # %%
 LAWS = {
-    "-log RBP_1 a power of S": (lambda p: np.log(-np.log(p)), lambda y: np.exp(-np.exp(y))),
-    "1 - RBP_1 a power of S": (lambda p: np.log(1 - p), lambda y: 1 - np.exp(y)),
-    "RBP_1 linear in log S": (lambda p: p, lambda y: y),
-    "log odds linear in log S": (special.logit, special.expit),
-    "-log RBP_1 linear in log S": (lambda p: -np.log(p), lambda y: np.exp(-y)),
+    "loss: a power of S": (lambda p: np.log(-np.log(p)), lambda y: np.exp(-np.exp(y))),
+    "misses: a power of S": (lambda p: np.log(1 - p), lambda y: 1 - np.exp(y)),
+    "hits: a line in log S": (lambda p: p, lambda y: y),
+    "log odds: a line": (special.logit, special.expit),
+    "loss: a line in log S": (lambda p: -np.log(p), lambda y: np.exp(-y)),
 }
 
 
@@ -187,7 +187,7 @@ table.round({"straight": 0, "R2": 3, "Pythia": 1, "OPT": 1, "Qwen": 1})
 # %% [markdown]
 # *The table: lines with an $R^2$ of at least 0.97, of sixteen; the median $R^2$; and the error for the largest model of a family if the line goes through the others (percent of the loss, root mean square over four texts).*
 #
-# **All five laws are straight, on 14 or 15 of the sixteen lines, and yet they part as soon as they are extended.** So a high $R^2$ says that the loss falls smoothly. It does not say that it falls as a power. For Pythia and OPT a power law of the miss rate predicts the largest model better than the paper's law does, and for Qwen worse. (By $R^2$ the miss rate is straighter on 14 of the sixteen lines, and on 10 to 15 if any one model is left out.)
+# **All five laws are straight, on 14 or 15 of the sixteen lines, and yet they part as soon as they are extended.** So a high $R^2$ says that the loss falls smoothly. It does not say that it falls as a power. Which law predicts the largest model best depends on the family: for Pythia and OPT it is a power law of the misses, for Qwen a line in the hits.
 #
 # [Lay the line yourself](../docs/explorables/law.html)
 #
@@ -305,7 +305,7 @@ verdicts.add(
     holds=near.all(),
     count=near.sum(),
     of=len(near),
-    published=f"medians at k = 1, 10, 100: {np.round(medians, 3).tolist()}; CE {CE:.3f}",
+    published=f"medians at k = 1, 10, 100: {np.round(medians, 4).tolist()}; CE {CE:.3f}",
     measured=f"{measured_R2.median():.3f} at k = 1" if len(measured_R2) else "not measured",
     turns_if={
         "the four texts of Figure 3 are taken": all(abs(np.array(in_figures) - 0.99) <= MARGIN)

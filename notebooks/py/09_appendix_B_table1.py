@@ -291,7 +291,7 @@ over_CE = abs(of_1["slope"] / of_CE["slope"] - 1)
 over_1 = abs(of_CE["slope"] / of_1["slope"] - 1)
 R2_close = (of_1["R2"] - of_CE["R2"]).abs().round(3) <= R2_STEP
 both = R2_close & (over_CE <= SLOPE)
-CE_steeper = (of_1["slope"] / of_CE["slope"]).drop("HotpotQA") < 1
+CE_steeper = (of_1["slope"] / of_CE["slope"]).drop("HotpotQA", level="dataset") < 1
 
 # %%
 own = pocket["slope"].unstack("k").reindex(columns=["CE", "1"]).dropna()

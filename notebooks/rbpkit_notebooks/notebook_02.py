@@ -15,8 +15,8 @@ from rbpkit.plots import headed
 from rbpkit.tools.rank_view import look
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.claims_02 import claims as claims
 from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.published_models import EVIDENCE as EVIDENCE
 from rbpkit_notebooks.published_models import load as load_evidence
 from rbpkit_pocket.families import model_folder
 

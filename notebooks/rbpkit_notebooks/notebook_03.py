@@ -83,10 +83,10 @@ def figure_3(published: Curves, study: Study, figures_dir: str) -> None:
 
 
 def laws(pythia: Curve, laws: Laws, figures_dir: str) -> None:
-    """RBP_1 of the Pythias, and the curve of each law through them, extended by five decades."""
-    S = np.geomspace(pythia.S[0], 1e15, 200)
+    """RBP_1 of the Pythias, and the curve of each law through them, extended beyond the largest."""
+    S = np.geomspace(pythia.S[0], 3e13, 200)
     points = pd.DataFrame({"S": S})
-    line = r"$\mathrm{RBP}_1$ of ten Pythias on Wikipedia; right of 12B the curves are extended"
+    line = r"$\mathrm{RBP}_1$ of ten Pythias on Wikipedia; grey bar: the largest"
     with plots.panel("Five laws, one set of points", line, 3.8) as axes:
         ends = []
         for law, (to_line, back) in laws.items():
@@ -96,8 +96,8 @@ def laws(pythia: Curve, laws: Laws, figures_dir: str) -> None:
             axes.plot(S, points[law], color=INK if is_paper else OTHER, lw=2 if is_paper else 1)
             ends.append((S[-1], points[law].iloc[-1], law, INK if is_paper else OTHER))
         axes.plot(pythia.S, pythia.value, PYTHIA.marker, color=PYTHIA.colour, zorder=3)
-        axes.axvline(pythia.S[-1], color=CONTEXT, zorder=0)
-        axes.set(xscale="log", ylim=(0.3, 0.92), xlabel=plots.SIZE)
+        axes.axvline(pythia.S[-1], color=CONTEXT, linewidth=3, zorder=0)
+        axes.set(xscale="log", ylim=(0.3, 1), xlabel=plots.SIZE)
         plots.label_ends(axes, ends)
     plots.save(axes, points, figures_dir, "figure_3_laws")
 
@@ -106,20 +106,17 @@ def residuals(
     published: Curves, off_others: Callable[[Curve], tuple[Array, Array]], figures_dir: str
 ) -> None:
     """How far the Pythias are above the line through all but the largest, on each text."""
-    parts, ends, reaches = [], [], []
-    line = "loss above the line of the nine smaller (%); hollow: not fitted; grey: its 95% interval"
-    with plots.panel("Pythia-12B is above its line, and within reach", line, 3.6) as axes:
+    parts, ends = [], []
+    line = "loss above the line of the nine smaller (%); hollow: not fitted"
+    with plots.panel("Pythia-12B lies above the line of the others", line, 3.6) as axes:
         axes.axhline(0, color=INK, linewidth=1.2)
         for corpus in paper.PLOTTED_CORPORA:
             curve = published[corpus, "Pythia"]
             off, reach = off_others(curve)
-            reaches.append(reach[-1])
             axes.plot(curve.S, off, PYTHIA.marker + "-", color=PYTHIA.colour, linewidth=0.8, ms=5)
             axes.plot(curve.S[-1], off[-1], PYTHIA.marker, color=PYTHIA.colour, mfc="white", ms=7)
             ends.append((curve.S[-1], off[-1], corpus, INK))
             parts.append(plots.curve_points("published", [curve]).assign(off=off, reach=reach))
-        narrowest = [-min(reaches), min(reaches)]
-        axes.plot([curve.S[-1]] * 2, narrowest, color=CONTEXT, linewidth=14, zorder=0)
         axes.set(xscale="log", xlim=(6e5, 6e11), xlabel=plots.SIZE)
         plots.label_ends(axes, ends)
     plots.save(axes, pd.concat(parts), figures_dir, "figure_3_residuals")

@@ -79,17 +79,19 @@ def two_measures(gain: pd.DataFrame, figures_dir: str) -> None:
     }
     with plots.panels(3.6, ncols=2) as (figure, panels):
         for axes, (measure, (title, line)) in zip(panels, heads.items(), strict=True):
+            ends = []
             for (text, family), row in gain[measure].iterrows():
                 ink = plots.ink_of(family)
-                look = {"color": ink.colour, "marker": ink.marker, "linewidth": 1}
-                axes.plot([0, 1], row, **look, label=f"{family} on {text}")
+                axes.plot([0, 1], row, ink.marker + "-", color=ink.colour, linewidth=1)
                 if text == "Wiki":
-                    axes.text(1.06, row[100], plots.name_of(family), color=ink.colour, va="center")
-            axes.set(xlim=(-0.15, 1.6), ylim=(0, None))
+                    ends.append((1, row[100], plots.name_of(family), ink.colour))
+            axes.set(xlim=(-0.15, 1.1), ylim=(0, None))
+            if measure == "factor":
+                axes.set(yscale="log", ylim=(1, 6.5))
+                plots.ticks(axes.yaxis, [1, 2, 5])
             axes.set_xticks([0, 1], ["$k$ = 1", "$k$ = 100"])
             plots.headed(axes, title, line)
-        panels[0].set(yscale="log", ylim=(1, 6.5))
-        plots.ticks(panels[0].yaxis, [1, 2, 5])
+            plots.label_ends(axes, ends)
     plots.save(figure, gain.stack().reset_index(), figures_dir, "figure_6_two")
 
 
