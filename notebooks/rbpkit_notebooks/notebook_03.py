@@ -84,14 +84,15 @@ def figure_3(published: Curves, study: Study, figures_dir: str) -> None:
 
 def laws(pythia: Curve, laws: Laws, figures_dir: str) -> None:
     """RBP_1 of the Pythias, and the curve of each law through them, extended beyond the largest."""
-    S = np.geomspace(pythia.S[0], 3e13, 200)
+    S: Array = np.geomspace(pythia.S[0], 3e13, 200)
     points = pd.DataFrame({"S": S})
     line = r"$\mathrm{RBP}_1$ of ten Pythias on Wikipedia; grey bar: the largest"
     with plots.panel("Five laws, one set of points", line, 3.8) as axes:
-        ends = []
+        ends: list[tuple[float, float, str, str]] = []
         for law, (to_line, back) in laws.items():
             fitted = np.polyfit(np.log(pythia.S), to_line(pythia.value), 1)
-            points[law] = back(np.polyval(fitted, np.log(S)))
+            on_line = np.asarray(np.polyval(fitted, np.log(S)), dtype=float)
+            points[law] = back(on_line)
             is_paper = len(ends) == 0
             axes.plot(S, points[law], color=INK if is_paper else OTHER, lw=2 if is_paper else 1)
             ends.append((S[-1], points[law].iloc[-1], law, INK if is_paper else OTHER))
