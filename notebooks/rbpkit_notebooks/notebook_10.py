@@ -77,8 +77,8 @@ def worth(by_points: pd.DataFrame, figures_dir: str) -> None:
     """
     shown = by_points.dropna(subset=[by_points.columns[0], by_points.columns[-1]])
     places = range(len(shown.columns))
-    line = "read off the points; green: Pythia-14M and -160M, grey: OPT and Qwen"
-    with plots.panel("The more guesses, the less one is worth", line, 3.6) as axes:
+    line = "a line for each model and text; green: Pythia, grey: OPT, Qwen"
+    with plots.panel("The second guess is worth the most", line, 3.6) as axes:
         for (_, family, _), row in shown.iterrows():
             is_pythia = family == "Pythia"
             colour = PYTHIA.colour if is_pythia else OTHER
