@@ -14,26 +14,10 @@ from rbpkit.fit import Array
 from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
 from rbpkit_notebooks.choices import read_study
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.windows import measured_windows
 
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [
-        (lambda a: a - 1, "Does a run of 20 tokens hold one window, or none?"),
-        (lambda a: a + 1, "One too few: a run of 21 tokens holds two windows."),
-        (lambda a: a + 19, "Count tokens, not windows."),
-        (lambda a: a / 20 + 19, "The windows overlap, so their lengths do not add up."),
-    ],
-    2: [
-        (lambda a: a / np.log(10), "This is in ln S. A decade is ln 10."),
-        (lambda a: np.log10(a), "This is the factor in S. Give decades."),
-        (lambda a: a / 0.08, "This is the slide times alpha. Divide by alpha."),
-        (lambda a: 2 * a / np.log(10), "This is ln 10/alpha. By which factor does N grow?"),
-        (lambda a: -a, "Mind the sign: a longer task needs larger models."),
-    ],
-}
-ANSWERS = {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}
-check = checker(ANSWERS, MISTAKES)
+check = check_of("07")
 
 # N -> its label, and the place of the label
 LENGTHS = {
