@@ -258,7 +258,7 @@ near_3.groupby("text")["acc"].agg(["min", "max"]).round(2)
 # %% [markdown]
 # **On one text, cross-entropy nearly tells how often the first guess is right: on Wikipedia the Pythias lie five times closer to a line in cross-entropy than to one in size. From text to text it does not: at 3 nats, 40 to 53 of 100 first guesses are right.**
 #
-# So the answers to the guesses are 0 to 1 in principle, and 0.40 to 0.53 in practice. For your keyboard you need the text as well. French read forward and French read backward already differ, by 0.06.
+# So the answers to the guesses are 0 to 1 in principle, and 0.40 to 0.53 in practice. For your keyboard you need to know the text as well. Even the same French text differs by 0.05 to 0.07 if it is read backward.
 #
 # Does "five times" rest on one model? We leave out each Pythia in turn. And does it work in the other direction, from $\mathrm{RBP}_1$ to CE? If you know one of two numbers that lie on a line, you know the other.
 

@@ -313,6 +313,6 @@ verdicts.add(
 verdicts.table()
 
 # %% [markdown]
-# The slopes have three decimals, so a ratio of two is uncertain by about a percent, and that alone moves the count of slopes by one or two. "20%" means that cross-entropy's line is steeper or flatter by a fifth at most. Outside HotpotQA it is the steeper one on 17 of 20 lines.
+# The slopes have three decimals, so a ratio of two is uncertain by about a percent, and that alone moves the count of slopes by one or two. Outside HotpotQA cross-entropy has the steeper line in 17 of 20 pairs.
 #
 # **Related work.** Besiroglu et al. (2024, arXiv 2404.10102) likewise compute intervals for a published scaling law, and find wider ones than it reports. [Notebook 18](18_how_sure.ipynb) goes on from these intervals.

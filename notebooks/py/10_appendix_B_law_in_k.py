@@ -34,7 +34,7 @@ import pandas as pd
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
 from rbpkit_notebooks import notebook_10 as draw
-from rbpkit_notebooks.claims import Verdicts, counted
+from rbpkit_notebooks.claims import Verdicts, counted, span
 from rbpkit_notebooks.rank_laws import like_a_lognormal
 
 check_parameters(globals())
@@ -155,6 +155,7 @@ def worth(points, k, more):
     return table.set_index(["corpus", "family", "model"])
 
 
+# %%
 by_points = worth(published, 1, 2).join(worth(published, 5, 10)).join(worth(published, 50, 100))
 both_ends = by_points.dropna(subset=["1 to 2", "50 to 100"])
 falls = both_ends["50 to 100"] < both_ends["1 to 2"]
@@ -224,25 +225,14 @@ def over_line(points):
 singles = paper.emergence().query("N == 1")
 singles = singles.assign(loss=-np.log(singles["p"]))
 of_each = singles.groupby("model", group_keys=False)
-ratios = of_each[["k", "loss"]].apply(over_line)
+ratios = of_each[["model", "k", "loss"]].apply(over_line)
 ratios.groupby("k")["ratio"].median().round(2)
 
-# %% [markdown]
-# The same for what was measured:
-
 # %%
-study = draw.read_study(records_dir, families, corpus_names)
-found = draw.with_lines(study)
-beyond = draw.far_points(singles, found, study.ours)
-# Each model has a line on each text
-each = beyond.groupby(["source", "corpus", "model"], sort=False, group_keys=False)
-beyond["ratio"] = each[["k", "loss"]].apply(over_line)["ratio"]
-of_text = beyond.groupby(["source", "corpus", "V", "k"], sort=False)
-far = of_text["ratio"].median()  # over models
-draw.beyond(far.reset_index(), study.ours, figures_dir)
+draw.beyond(ratios, figures_dir)
 
 # %% [markdown]
-# *Median over models. Green: the paper's Pythias. Grey: pocket models (small models that we trained), one line for each of three texts.*
+# *A line for each of the paper's ten Pythias on Wiki.*
 #
 # **At $k=2{,}500$ the published Pythias have about a third of the loss that their lines promise.**
 #
@@ -259,11 +249,13 @@ draw.check(3, answer_3)
 #
 # <details><summary>Do pocket models, or yours, have steeper lines if they are larger?</summary>
 #
-# Pocket models do, as the paper's models on Wikipedia.
+# Pocket models (the small models that come with `rbpkit`) do, as the paper's models on Wikipedia.
 #
 # </details>
 
 # %%
+study = draw.read_study(records_dir, families, corpus_names)
+found = draw.with_lines(study)
 measured = draw.measured_points(found, published["k"].unique())
 draw.slopes(lines, lines_of(measured), study.ours, figures_dir)
 
@@ -318,37 +310,26 @@ for name in ("1 to 2", "50 to 100"):
 verdicts = Verdicts("10", records_dir, figures_dir)
 
 straight = printed["r2"] >= 0.99
-here = lines_of(measured)["R2"] if len(measured) else []
-verdicts.add(
-    "10.1",
-    holds=straight.all(),
-    count=straight.sum(),
-    of=len(straight),
-    published=f"R2 at least {printed['r2'].min()}; {off_by:.1f} sampling errors off",
-    measured=f"R2 at least {min(here):.3f}" if len(here) else "not measured",
-    turns_if={"accurate means within two sampling errors, as in 04": off_by <= 2},
-)
+n, of = straight.sum(), len(straight)
+found = f"at least {printed['r2'].min()}; {off_by:.1f} sampling errors off"
+here = span(lines_of(measured)["R2"], ".3f") if len(measured) else "not measured"
+exact = {"accurate means within two sampling errors": off_by <= 2}
+verdicts.add("10.1", holds=n == of, count=n, of=of, published=found, measured=here, turns_if=exact)
 
 # %%
 in_S = paper.table1().query("k in ['1', '10', '100']").rename(columns={"dataset": "corpus"})
 steepest = in_S.groupby(["corpus", "family"])["slope"].min().rename("steepest")
 in_k = printed.join(steepest, on=["corpus", "family"])
 times = in_k["slope"] / in_k["steepest"]
-verdicts.add(
-    "10.2",
-    holds=(times > 1).all(),
-    count=(times > 1).sum(),
-    of=len(times),
-    published=f"{times.min():.1f} to {times.max():.1f} times as steep",
-    turns_if={f"it means twice as steep ({counted(times >= 2)})": (times >= 2).all()},
-)
-verdicts.add(
-    "10.3",
-    holds=True,  # steps 4 and 5, for small steps
-    published=f"a second guess is worth {of_160m.loc['Wiki', '1 to 2']:.0f} times the size",
-    measured="mathematics",
-    turns_if={"one rate for all k is meant": (gamma <= 0).any()},
-)
+n, of = (times > 1).sum(), len(times)
+found = f"{span(times, '.1f')} times as steep"
+twice = {f"it means twice as steep ({counted(times >= 2)})": (times >= 2).all()}
+verdicts.add("10.2", holds=n == of, count=n, of=of, published=found, turns_if=twice)
+
+# %%
+found = "exact for small steps (steps 4 and 5)"
+one_rate = {"one rate for all k is meant": (gamma <= 0).any()}
+verdicts.add("10.3", holds=True, published=found, measured="mathematics", turns_if=one_rate)
 verdicts.table()
 
 # %% [markdown]

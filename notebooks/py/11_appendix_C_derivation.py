@@ -138,10 +138,10 @@ print(f"as measured: {measured_share.min():.0%} to {measured_share.max():.0%} of
 # For Pythia-12B $H$ is 3.17, but the measured CE is 1.96. And $-\log p_1$ is 0.94 by the curve, while the measured $-\log\mathrm{RBP}_1$ is 0.55. Two explanations come to mind. The model gives every context its own probabilities, and the ranks have one distribution for all contexts. Or the curve is not the distribution of the ranks. The ranks were counted, so we can tell them apart. `counted_ranks` has the entropy of the ranks as counted. Between CE and this entropy only the first explanation acts, and beyond it only the second:
 
 # %%
-counted = rank_laws.counted_ranks()  # the four Pythias of the paper's Figure 8c
+by_rank = rank_laws.counted_ranks()  # the four Pythias of the paper's Figure 8c
 by_sum = rank_laws.rank_sums(four["mu"], four["sigma"])
-steps = pd.DataFrame({"CE": counted["CE"]}, index=four.index)
-steps["ranks as counted"] = counted["entropy"]
+steps = pd.DataFrame({"CE": by_rank["CE"]}, index=four.index)
+steps["ranks as counted"] = by_rank["entropy"]
 steps["curve, by sums"] = by_sum.CE
 steps["closed form, H"] = terms["H"]
 gap = steps["closed form, H"] - steps["CE"]
@@ -154,7 +154,7 @@ steps.round(2)
 # %%
 V = 50_304  # rows of the output matrix; for 12B a few more, which have no share
 for model in four.index:
-    rbp_1 = np.exp(-counted.loc[model, "neg_log_rbp1"])
+    rbp_1 = np.exp(-by_rank.loc[model, "neg_log_rbp1"])
     log_p = rank_laws.lognormal_log_p(*four.loc[model, ["mu", "sigma"]], V, k_min=2)
     of_others = -np.exp(log_p) @ log_p  # the entropy of the ranks 2, 3, ...
     of_rank_1 = special.entr(rbp_1) + special.entr(1 - rbp_1)
@@ -313,7 +313,7 @@ verdicts.add(
     holds=dominates.iloc[-1],  # the largest model has the largest |mu|
     count=dominates.sum(),
     of=len(dominates),
-    published=f"at 12B log c is {path['log c'].iloc[-1]:.2f}, H {path['H'].iloc[-1]:.2f}",
+    published=f"at 12B log c {path['log c'].iloc[-1]:.2f}, H {path['H'].iloc[-1]:.2f}",
     measured="mathematics",
     turns_if={"dominant means the largest absolute value": largest.iloc[-1]},
 )
@@ -326,7 +326,7 @@ verdicts.add(
     holds=vanishes.all(),
     count=vanishes.sum(),
     of=len(vanishes),
-    published=f"ten Pythias: {of_log_c.iloc[0]:.1f} (14M) down to {of_log_c.iloc[-1]:.1f} (12B)",
+    published=f"Pythias: {of_log_c.iloc[0]:.1f} (14M) down to {of_log_c.iloc[-1]:.1f} (12B)",
     measured="mathematics",
     turns_if={"b is fixed": vanishes["b fixed"]},
 )

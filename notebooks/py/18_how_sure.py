@@ -13,7 +13,9 @@
 # %% [markdown]
 # # How sure is a line? The tenth Pythia
 #
-# The first figure below shows nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of positions in a text at which the true next token is among the model's first $k$ guesses, and $-\log \mathrm{RBP}_k$, in natural logarithms, is the *loss*. The paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
+# You have trained nine models, and the next one is the most expensive. You would like to know beforehand how good it will be. A straight line through the nine seems to tell you.
+#
+# The first figure below shows such a case: nine language models of one family, Pythia. $S$ counts the parameters of a model, without the tables that turn *tokens* (words or parts of words) into numbers and back. $\mathrm{RBP}_k$ is the share of positions in a text at which the true next token is among the model's first $k$ guesses, and $-\log \mathrm{RBP}_k$, in natural logarithms, is the *loss*. The paper ([Yue et al.](https://arxiv.org/abs/2510.20387)) publishes 16 such losses for each Pythia: on four texts, for $k$ = 1, 10, 50 and 100. We take the mean of their logarithms, so each model has one point.
 #
 # The points are close to a straight line. There is a tenth Pythia, with 12 billion parameters (12B).
 
@@ -159,11 +161,11 @@ draw.idea()
 # %% [markdown]
 # *A sketch with invented points, equally scattered. Pale: where one more model should lie (95%).*
 #
-# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that models scatter independently about it. Then the 95% interval of the exponent is $\alpha \pm \Delta\alpha$. The formula below gives $\Delta\alpha$, with $t_{n-2}$ the 97.5% quantile of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\log$ loss that the line explains:
+# The line is a *power law*, $\text{loss} = C\,S^{-\alpha}$, and $\alpha$ is its *exponent*. Suppose that the true law is straight, and that models scatter independently about it. Then the 95% interval of the exponent is $\alpha \pm \Delta\alpha$. The formula below gives $\Delta\alpha$, with $t_{n-2}$ the 97.5% quantile of Student's $t$. Two numbers decide its relative width: the number $n$ of models, and $R^2$, the share of the variance of $\log$ loss that the line explains:
 #
 # $$\frac{\Delta\alpha}{\alpha} = t_{n-2}\sqrt{\frac{1/R^2 - 1}{n - 2}}.$$
 #
-# So Table 1 of the paper, which has $R^2$ but no intervals, still says how well each exponent is known.
+# So from Table 1 of the paper, which has $R^2$ but no intervals, we get the intervals, *if the line is straight*.
 
 # %%
 # Table 1 prints one slope as 0, which has no relative width
@@ -187,7 +189,7 @@ draw.widths(widths, small_k, sizes_of_family, figures_dir)
 # %% [markdown]
 # *$\Delta\alpha/\alpha$ of each line in Table 1 with $k$ = 1, 10 or 100. A mark is a text, a bar the median of six.*
 #
-# **For $k$ up to 100, ten Pythias fix an exponent to 7% (median; 15% at worst), and four GPT-2 models to about 40%, although their lines look straight.**
+# **If the lines were straight, ten Pythias would fix an exponent to 7% (median; 15% at worst), and four GPT-2 models only to about 40%, for $k$ up to 100.**
 #
 # **Exercise 1.** Table 1 prints $R^2 = 0.947$ for one line of GPT-2. How wide is half the 95% interval, as a share of the exponent? Give two decimals.
 #
@@ -198,6 +200,32 @@ answer_1 = None  # a share, such as 0.35
 draw.check(1, answer_1)
 
 # %% [markdown]
+# ## But is the line straight?
+#
+# If it is, the five larger Pythias have the exponent of the five smaller ones. We look at the mean series, and leave out each model in turn.
+
+# %%
+parts = {"all ten": pythia, "smaller five": pythia[:5], "larger five": pythia[5:]}
+for name, part in parts.items():
+    fit = fit_power_law(part.S, part.loss)
+    low, high = fit.alpha_interval
+    print(f"{name:12} exponent {fit.alpha:.3f}, interval {low:.3f} to {high:.3f}")
+
+# %%
+# Does one model make the difference?
+middle = pythia.S[4]
+ratios = []
+for one in pythia.index:
+    others = pythia.drop(one)
+    larger = others[others.S > middle]
+    of_larger = fit_power_law(larger.S, larger.loss)
+    of_all = fit_power_law(others.S, others.loss)
+    ratios.append(of_larger.alpha / of_all.alpha)
+print(f"larger over all, one left out: {min(ratios):.2f} to {max(ratios):.2f}")
+
+# %% [markdown]
+# **It is not straight: the larger five have an exponent of 0.086, a third smaller than the 0.128 of all ten, and the intervals of the two halves do not overlap.** No single model makes the difference. So 7% is how well ten models would fix the exponent of a straight line, and not how well we know that of Pythia.
+#
 # ## And further ahead?
 #
 # > **The paper.** "Scaling laws aim to accurately predict model performance across different scales" (Abstract)
@@ -222,7 +250,7 @@ draw.horizon(forecasts, figures_dir)
 # %% [markdown]
 # *One mark for each larger model and each set of smaller ones that predicts it. Pale: 95% intervals of Pythia. The marks are not independent, since the same models occur in many of them.*
 #
-# **More than half a decade ahead, the line's predictions for Pythia are up to 13% too low, and five of nine intervals miss the truth.** All five are predictions of 6.9B or 12B. The intervals are too narrow because they assume that the losses stay on the line. Still, the line is the better forecast. Beyond half a decade its median error is smaller than that of "no change" in every family that reaches so far, and in most no more than half of it.
+# **More than half a decade ahead, the line's predictions for Pythia are up to 13% too low, and five of nine intervals miss the truth.** All five are predictions of 6.9B or 12B. These intervals assume a straight line, and Pythia's bends. Still, the line is the better forecast. Beyond half a decade its median error is smaller than that of "no change" in every family that reaches so far, and in most no more than half of it.
 #
 # **Exercise 2.** Fit the published Pythias on Wiki at $k$ = 1 without the two largest. What is the line's error for the 12B model, in percent? Give one decimal.
 #
@@ -264,9 +292,11 @@ by_distance = sizes.groupby([forecasts.family, forecasts.source, steps], observe
 print(by_distance.median().round(1))
 
 # %% [markdown]
-# ## The paper says, and we get
+# ## What to keep
 #
-# A line is a useful forecast, and tends to be too low. That it is too low for large Pythias is one finding about one recipe. All Pythias read equally many tokens, so the large ones may need more text ([notebook 16](16_published_models.ipynb)). More than half a decade ahead, the paper's GPT-2, OPT and Qwen have one prediction or none.
+# **A line is a useful forecast, and an interval that assumes a straight line is too narrow. The larger five Pythias have an exponent a third smaller than all ten, so the line is too low for the next one.**
+#
+# **What stays open.** This is one family with one recipe. All Pythias read equally many tokens, so the large ones may need more text; [notebook 16](16_published_models.ipynb) has more series that bend. More than half a decade ahead, the paper's GPT-2, OPT and Qwen have one prediction or none.
 #
 # **Related.** [Besiroglu et al.](https://arxiv.org/abs/2404.10102) find the printed intervals of Hoffmann et al.'s scaling law far too narrow. [Notebook 09](09_appendix_B_table1.ipynb) has all cells of Table 1.
 #

@@ -15,7 +15,7 @@
 #
 # *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_19.py).*
 #
-# A small model looks at a picture of a character and writes its Unicode name, token by token. It has never seen this character:
+# You know how language models get better with size. Is it the same for a model that has to look? Here a small model sees a picture of a character and writes its Unicode name, token by token. It has never seen this character:
 
 # %% tags=["parameters", "hide-input"]
 figures_dir = ""  # where to write the figures and their points; empty: nowhere
@@ -53,7 +53,7 @@ draw.first_name(latin, words, ranks, figures_dir)
 #
 # > **The paper.** "RBP$_k$ follows a precise power-law relationship with model size" (Section 4, on $-\log \mathrm{RBP}_k$).
 #
-# The paper's models read text and nothing else. Our *captioners* have the architecture of LLaVA. A vision tower cuts the picture into 16 patches and turns each into a vector. A text decoder reads these vectors as if they were tokens, and then writes the name. Let $x$ be the picture and $t_1, \dots, t_N$ the tokens of the name. The decoder gives $p(t_i \mid x, t_1, \dots, t_{i-1})$, and the rank of $t_i$ is counted among all $V$ = 1,024 tokens, as in text.
+# The paper's models read text and nothing else. Our *captioners* have the architecture of LLaVA ([Liu et al.](https://arxiv.org/abs/2304.08485)). A vision tower cuts the picture into 16 patches and turns each into a vector. A text decoder reads these vectors as if they were tokens, and then writes the name. Let $x$ be the picture and $t_1, \dots, t_N$ the tokens of the name. The decoder gives $p(t_i \mid x, t_1, \dots, t_{i-1})$, and the rank of $t_i$ is counted among all $V$ = 1,024 tokens, as in text.
 #
 # There are six sizes, each trained from three *seeds* (other random first weights). Two characters are *twins* if they differ only in accents, style, width or a frame. We ask about two kinds of characters:
 #
@@ -112,9 +112,25 @@ draw.law(S, each, loss, figures_dir)
 # %% [markdown]
 # *Points: means over three seeds. Bars: from the lowest seed to the highest (above, hidden by the points).*
 #
-# **For characters seen in training a line has an $R^2$ of 0.99 for CE and for $k$ = 1 and 10, and the exponent grows with $k$. For characters never seen, forty times the size lowers $-\log \mathrm{RBP}_1$ by only an eighth.** The line for seen characters is not exact: at $k = 1$ the largest model is 9% worse than a line through the other five sizes.
+# **For characters seen in training the losses fall with size nearly as a power ($R^2$ = 0.99 for CE and for $k$ = 1 and 10), and for new ones hardly: forty times the size lowers $-\log \mathrm{RBP}_1$ by an eighth.**
 #
-# Our test, fixed beforehand, asks for an $R^2$ of at least 0.9 for CE, $k$ = 1 and $k$ = 10. For seen characters all three pass: *the law holds*. For characters never seen only $k$ = 10 passes, with a very flat line: it *holds in part*.
+# But six losses that fall smoothly have a high $R^2$ anyway. How often would random losses in falling order reach 0.9, and how good is the line as a forecast?
+
+# %%
+generator = np.random.default_rng(0)
+reached = []
+for _ in range(1000):
+    falling = np.sort(generator.uniform(size=len(S)))[::-1]
+    reached.append(fit_power_law(S, np.exp(falling)).r2 >= 0.9)
+print(f"random falling losses with an R2 of 0.9 or more: {np.mean(reached):.0%}")
+for kind in KINDS:
+    of_1 = loss[kind][:, 1]
+    line = fit_power_law(S[:-1], of_1[:-1])  # without the largest
+    promised = line.predict(S[-1]).loss
+    print(f"{kind}: the largest is {of_1[-1] / promised - 1:+.0%} off, k = 1")
+
+# %% [markdown]
+# So a line with an $R^2$ of 0.9 says little, and the line for seen characters bends: the largest model is 9% worse than it promises.
 
 # %% [markdown]
 # **Exercise 1.** For seen characters $\alpha$ = 0.226 at $k$ = 1. How many times as large must the decoder be to halve $-\log \mathrm{RBP}_1$?
@@ -185,21 +201,28 @@ pd.DataFrame(rows).round(3)
 #
 # <details><summary>Hint</summary>Which of the two kinds of picture has the model met in training?</details>
 #
-# ## What we found
+# ## What to keep
 #
-# For captioners a power law describes the losses on seen characters well, but the largest model is worse than it promises. On new characters size helps little, unless the name can be read off the picture. The models are tiny, have one architecture, and saw 192,000 drawings of 6,040 characters. Names are not free text. The tests of the law and of looking were fixed beforehand; the comparison of scripts was not.
+# **For characters that they have seen, captioners improve with size nearly as a power, with a bend. For new characters size helps little, unless the name can be read off the picture.**
 #
-# ## Further questions
-
-# %% [markdown]
-# <details><summary>Which test was fixed beforehand, and what were its verdicts?</summary>
+# **What stays open.** The models are tiny, have one architecture, and saw 192,000 drawings of 6,040 characters. Whether larger ones would name new characters, we cannot tell.
 #
-# This is our second attempt. A first family, trained for half as many steps, failed the test that we had fixed for it. Knowing that, we trained again and wrote a new test ([margins](../docs/margins.md)). The law *holds* if the three lines pass and the largest size is the best, and *holds in part* if one or two lines pass. The test does not ask for straightness. For characters never seen the exponent at $k$ = 10 is 0.035, against 0.445.</details>
+# ## Our verdicts
+#
+# This is our second attempt. A first family, trained for half as many steps, failed the test that we had fixed for it. Knowing its $R^2$ for both kinds of characters, we trained again at another rate and wrote a new test ([margins](../docs/margins.md)). The law *holds* if CE, $k$ = 1 and $k$ = 10 have an $R^2$ of at least 0.9 and the largest size is better than the next smaller one. It *holds in part* if one or two of the three lines pass.
 
 # %%
 tested = lines[lines["loss"] != "k = 100"]  # the test names CE, k = 1 and k = 10 only
-is_straight = tested["R2"] >= 0.9
-print(is_straight.groupby(tested["characters"]).sum())
+LEAST_R2 = 0.9  # fixed before the second family was trained
+passed = (tested["R2"] >= LEAST_R2).groupby(tested["characters"]).sum()
+for kind in KINDS:
+    better = (loss[kind][-1, :2] < loss[kind][-2, :2]).all()  # in CE and at k = 1
+    holds = passed[kind] == 3 and better
+    part = passed[kind] > 0
+    verdict = "holds" if holds else "holds in part" if part else "does not hold"
+    print(f"{kind}: {passed[kind]} of 3 lines pass, largest is better: {better}; {verdict}")
 
 # %% [markdown]
-# **Related.** [Henighan et al.](https://arxiv.org/abs/2010.14701) find power laws of the loss for pictures, video and pairs of picture and text. [Aghajanyan et al.](https://arxiv.org/abs/2301.03728) fit them to models that mix modalities. [Liu et al.](https://arxiv.org/abs/2304.08485) describe LLaVA. None of them reports ranks.
+# The second verdict hangs on $k = 10$ alone, where the exponent is 0.035, against 0.445 for seen characters. The test of looking was fixed beforehand, too; the comparison of scripts was not.
+#
+# **Related.** [Henighan et al.](https://arxiv.org/abs/2010.14701) find power laws of the loss for pictures, video and pairs of picture and text. [Aghajanyan et al.](https://arxiv.org/abs/2301.03728) fit them to models that mix modalities. None of the two reports ranks.

@@ -166,8 +166,27 @@ def compared_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(table, orient="index").rename_axis(["set", "with lines"])
 
 
+def error_ratios(rows: pd.DataFrame, draws: int = 4000) -> pd.DataFrame:
+    """The rule's error of accuracy over that of each rival, and 95% by resampling texts.
+
+    Over the rows of the texts and k at which a line can be fitted, as in `verdict`.
+    """
+    judged = rows[~rows["excluded"] & rows["line_ce"].notna()]
+    keys = [judged[key] for key in ("set", "text", "k")]
+    squares = judged[[*WAYS.values()]].sub(judged["truth"], axis=0) ** 2
+    by_text = squares.groupby(keys).mean()
+    generator = np.random.default_rng(0)
+    picks = generator.integers(len(by_text), size=(draws, len(by_text)))
+    drawn = np.sqrt(by_text.to_numpy()[picks].mean(axis=1))
+    found = np.sqrt(by_text.mean())
+    table = pd.DataFrame({"ratio": found["predicted"] / found})
+    low, high = np.quantile(drawn[:, :1] / drawn, [0.025, 0.975], axis=0)
+    return table.assign(low=low, high=high)
+
+
 if __name__ == "__main__":
     judged_all = judged_rows()
     print(score_table(judged_all).round(3).to_string())
     print(compared_table(judged_all).round(3).to_string())
+    print(error_ratios(judged_all).round(2).to_string())
     print(verdict(judged_all))

@@ -15,17 +15,12 @@ from rbpkit.plots import headed
 from rbpkit.tools.rank_view import look
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.published_models import EVIDENCE as EVIDENCE
 from rbpkit_notebooks.published_models import load as load_evidence
 from rbpkit_pocket.families import model_folder
 
-ANSWERS = {
-    1: sealed("4e074085", digits=0, within=0),
-    2: sealed("2fca346d", digits=0, within=0),
-    3: sealed("0ca88800", digits=2),
-}
-check = checker(ANSWERS)
+check = check_of("02")
 
 torch.set_num_threads(1)
 disable_progress_bar()

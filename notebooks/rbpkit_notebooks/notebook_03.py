@@ -15,19 +15,9 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import Curves, measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-PLAIN_SLOPE = (1.1000 - 0.9905) / (4.74 - 1.19)
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [(lambda a: abs(abs(a) - PLAIN_SLOPE) < 0.001, "Take the logarithms first.")],
-    2: [(lambda a: np.log10(a), "This is the factor. Give its logarithm to base 10.")],
-}
-ANSWERS = {
-    1: sealed("a9c56ded", digits=3),
-    2: sealed("0fa04adf", digits=1, within=0),
-    3: sealed("8527a891", digits=0, within=0),
-}
-check = checker(ANSWERS, MISTAKES)
+check = check_of("03")
 
 Laws = Mapping[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]
 PYTHIA = plots.ink_of("Pythia")

@@ -16,22 +16,9 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [(lambda a: a + 20, "At this k it is still a little less than twice.")],
-    2: [
-        (lambda a: 1 / a, "You have the inverse: S must grow."),
-        (lambda a: 2 ** (1 / np.log2(a)), "You raised 2 to b. Solve the equation for f."),
-        (lambda a: np.exp(a), "This is the natural logarithm of the factor."),
-        (lambda a: 10**a, "This is the factor in powers of ten."),
-    ],
-}
-ANSWERS = {
-    1: sealed("1a656259", digits=0, within=0),
-    2: sealed("7902699b", digits=0, within=0),
-}
-check = checker(ANSWERS, MISTAKES)
+check = check_of("06")
 
 LAST_OF_V = 0.2  # the curves end at this share of the vocabulary, as in the paper
 

@@ -14,27 +14,10 @@ from rbpkit.fit import Array
 from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
 from rbpkit_notebooks.choices import read_study
-from rbpkit_notebooks.claims_07 import claims as claims
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.windows import measured_windows
 
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [
-        (lambda a: a - 1, "Does a run of 20 tokens hold one window, or none?"),
-        (lambda a: a + 1, "One too few: a run of 21 tokens holds two windows."),
-        (lambda a: a + 19, "Count tokens, not windows."),
-        (lambda a: a / 20 + 19, "The windows overlap, so their lengths do not add up."),
-    ],
-    2: [
-        (lambda a: a / np.log(10), "This is in ln S. A decade is ln 10."),
-        (lambda a: np.log10(a), "This is the factor in S. Give decades."),
-        (lambda a: a / 0.08, "This is the slide times alpha. Divide by alpha."),
-        (lambda a: 2 * a / np.log(10), "This is ln 10/alpha. By which factor does N grow?"),
-        (lambda a: -a, "Mind the sign: a longer task needs larger models."),
-    ],
-}
-ANSWERS = {1: sealed("3e1e967e", digits=0, within=0), 2: sealed("b7a56873", digits=1)}
-check = checker(ANSWERS, MISTAKES)
+check = check_of("07")
 
 # N -> its label, and the place of the label
 LENGTHS = {
@@ -42,6 +25,16 @@ LENGTHS = {
     10: ("10 in a row", (1.5e9, 0.4)),
     100: ("100 in a row", (4e13, 0.3)),
 }
+
+
+def longest_run(tokens: pd.DataFrame, k: int) -> pd.DataFrame:
+    """The tokens of the longest run of hits within one document."""
+    miss = tokens.R > k
+    # The number of misses so far stays the same during a run of hits
+    misses = miss.groupby(tokens.document).cumsum()
+    length = (~miss).groupby([tokens.document, misses]).transform("sum")
+    first = length.where(~miss, 0).idxmax()
+    return tokens.loc[first : first + length[first] - 1]
 
 
 def exercise(model: LoadedModel, tokens: pd.DataFrame, run: pd.DataFrame) -> None:
@@ -91,7 +84,7 @@ def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_
     shown = points[points.N.isin(LENGTHS)]
     S = np.geomspace(10, 1e20, 500)
     line = "share of windows without a miss; dashed: Eq. 8"
-    title = "A longer task slides the curve,\nbut the step keeps its length"
+    title = "By Eq. 8 a longer task slides the curve,\nand the step keeps its length"
     with plots.panel(title, line, 3.8) as axes:
         axes.axvspan(points.S.min(), points.S.max(), color=CONTEXT, linewidth=0, alpha=0.6)
         axes.text(np.sqrt(points.S.min() * points.S.max()), 1.06, "the models", ha="center")
@@ -113,24 +106,23 @@ def slide(points: pd.DataFrame, success: Callable[[Array, int], Array], figures_
     plots.save(axes, shown[["model", "S", "k", "N", "p"]], figures_dir, "figure_7_slide")
 
 
-def widths(series: pd.DataFrame, spanned: float, figures_dir: str) -> None:
-    """The step's decades of S against N up to 20; `spanned`: decades that the models span."""
-    width = series.pivot(index="k", columns="N", values="decades")
-    shown_k = [1, 100, 500, 2_500, 10_000]
-    below = "how far $S$ grows while success goes from 10 to 90%"
-    with plots.panel("Longer tasks do not sharpen the step", below, 3.8) as axes:
-        axes.axhspan(0, spanned, color=CONTEXT, zorder=0)
-        axes.text(1, 0.7, "grey: what the models span")
-        ends = []
-        for k, grey in zip(shown_k, ordered_greys(len(shown_k)), strict=True):
-            line = width.loc[k, :20].dropna()
-            axes.plot(line.index, line, "o-", color=grey, markersize=4)
-            ends.append((line.index[-1], line.iloc[-1], f"$k$ = {k:,}", grey))
-        axes.set(xscale="log", xlabel="$N$, tokens in a row", ylabel="decades of $S$")
-        axes.set(ylim=(0, 20), yticks=[0, 5, 10, 15, 20])
-        plots.ticks(axes.xaxis, [1, 2, 5, 10, 20])
-        plots.label_ends(axes, ends)
-    plots.save(axes, series, figures_dir, "figure_7_widths")
+def pairs(table: pd.DataFrame, figures_dir: str) -> None:
+    """Decades of S between two shares: for N tokens, and for the next larger N."""
+    line = "decades of $S$ between two shares; darker: larger $k$"
+    with plots.panel("A longer task is no more sudden", line, 3.8) as axes:
+        ends = [0.3, 3]
+        axes.plot(ends, ends, color=INK, linewidth=1.2)
+        ks = table.k.unique()
+        for k, grey in zip(ks, ordered_greys(len(ks)), strict=True):
+            points = table[table.k == k]
+            axes.plot(points.decades, points.decades_longer, "o", color=grey, markersize=7)
+        axes.text(0.33, 2.4, "the longer task needs more")
+        axes.text(2.9, 0.36, "it needs fewer: more sudden", ha="right")
+        axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
+        axes.set(xlabel="for $N$ tokens in a row", ylabel="for the next larger $N$")
+        for axis in (axes.xaxis, axes.yaxis):
+            plots.ticks(axis, [0.5, 1, 2])
+    plots.save(axes, table, figures_dir, "figure_7_pairs")
 
 
 def measured(

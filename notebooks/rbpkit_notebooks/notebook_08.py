@@ -11,9 +11,9 @@ from rbpkit.fit import Array, fit_power_law
 from rbpkit.palette import CONTEXT, GREYS, INK
 from rbpkit.plots import headed
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-check = checker({1: sealed("22fa3ce4", digits=2), 2: sealed("74fd51f1", digits=2)})
+check = check_of("08")
 
 PYTHIA = plots.ink_of("Pythia")
 # A column of losses, its name in the figure, and its line

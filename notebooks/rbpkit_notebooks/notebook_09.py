@@ -11,12 +11,12 @@ from IPython.display import HTML
 from rbpkit import paper, plots
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, INK
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.tables_09 import CELL, MINUS, side_by_side, write_table
 from rbpkit_notebooks.tables_09 import all_cells as all_cells
 from rbpkit_notebooks.tables_09 import measured_cells as measured_cells
 
-check = checker({1: sealed("b6319965", digits=2), 2: sealed("8139b339", digits=2)})
+check = check_of("09")
 
 
 def _page(cells: pd.Series) -> str:

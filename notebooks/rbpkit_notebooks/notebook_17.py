@@ -20,11 +20,11 @@ from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit_notebooks import blind_17
 from rbpkit_notebooks.choices import read_study
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 
-check = checker({1: sealed("1778e316", digits=2), 2: sealed("6d49251b", digits=2)})
+check = check_of("17")
 
 predictions_and_truth = blind_17.predictions_and_truth
 

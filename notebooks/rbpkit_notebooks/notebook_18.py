@@ -13,20 +13,9 @@ from rbpkit import paper, plots
 from rbpkit.fit import PowerLawFit, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.plots import NARROW, SIZE, headed
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 
-check = checker(
-    {1: sealed("209c9aa4", digits=2), 2: sealed("bcb1e823", digits=1)},
-    {
-        1: (
-            (lambda answer: answer / 2, "Nearly: this is the whole interval; give half of it."),
-            (lambda answer: answer * 4.303, "Nearly: multiply by the quantile of Student's t."),
-        ),
-        2: (
-            (lambda answer: -100 * answer / (100 + answer), "Nearly: divide by the measured loss."),
-        ),
-    },
-)
+check = check_of("18")
 COLOUR = plots.ink_of("Pythia").colour
 
 
@@ -121,7 +110,8 @@ def widths(
     """Half the 95% interval over the exponent, for each line of Table 1 with small k."""
     end = 1.2  # of the axis
     line = "lines of Table 1; a mark is a text, a bar the median of six"
-    with plots.panel("Ten models fix an exponent, four do not", line, 4.0, NARROW + 0.4) as axes:
+    title = "If the lines were straight:\nten models fix an exponent, four do not"
+    with plots.panel(title, line, 4.0, NARROW + 0.4) as axes:
         for place, family in enumerate(paper.FAMILIES):
             ink = plots.ink_of(family)
             for k, shift in {"1": -0.28, "10": 0.0, "100": 0.28}.items():

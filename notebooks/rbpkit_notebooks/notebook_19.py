@@ -17,12 +17,12 @@ from rbpkit.palette import GREYS, INK, OTHER, RANK_FILLS, RANK_LETTERS, rank_gro
 from rbpkit.plots import NARROW, headed
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
-from rbpkit_notebooks.exercises import checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_pocket import paths
 from rbpkit_pocket.captions import captions_of, load_captioner
 from rbpkit_pocket.glyphs import load_glyphs, pictures
 
-check = checker({1: sealed("6f4b6612", digits=0), 2: sealed("670671cd", digits=0)})
+check = check_of("19")
 
 torch.set_num_threads(1)
 SCRIPTS = "BRAILLE MATHEMATICAL CYRILLIC LATIN GREEK ARABIC ARMENIAN GEORGIAN CANADIAN".split()
@@ -40,9 +40,9 @@ def ranks_of(model_name: str, place: int) -> tuple[list[str], list[int]]:
     """The tokens of one test picture's name, and their ranks under a model."""
     glyphs = load_glyphs("test")
     row = {"text": glyphs["name"][place], "picture": pictures("test", 0)[place]}
-    caption = captions_of([row], "one glyph", field="text", image="picture")
+    corpus = captions_of([row], "one glyph", field="text", image="picture")
     model = load_captioner(f"pocket:{model_name}")
-    records = measure(model, caption).records
+    records = measure(model, corpus).records
     words = [str(model.tokenizer.decode([i])).strip() or "_" for i in records.target]
     return words, [int(rank) for rank in records.rank()]
 

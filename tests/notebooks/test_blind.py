@@ -40,3 +40,9 @@ def test_ways_are_compared_over_the_same_rows(rows):
     assert (go["rows"], round(go["rule"], 3)) == (5, 0.039)
     assert go["rule"] > go["line in log CE"] == pytest.approx(0.034, abs=0.0006)
     assert round(table.loc[("tuned", True), "rule"], 3) == 0.012
+
+
+def test_the_ratio_of_errors_has_an_interval_by_texts(rows):
+    ratios = blind.error_ratios(rows).round(2)
+    assert ratios.loc["line_ce"].tolist() == [0.62, 0.42, 0.76]
+    assert ratios.loc["scaled"].tolist() == [0.92, 0.87, 1.07]
