@@ -9,32 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MultipleLocator
 
-from rbpkit import paper, plots
+from rbpkit import plots
 from rbpkit.fit import Curve, PowerLawFit, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit.stats.curves import measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
-from rbpkit_notebooks.published_models import load as load
+from rbpkit_notebooks.exercises import check_of
 
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [
-        (lambda a: a / 1e6, "Give millions."),
-        (lambda a: round(a) == 207, "This is by the line of all five. Leave OPT-350m out."),
-    ],
-    2: [
-        (lambda a: 100 * a, "Give percent."),
-        (lambda a: 10**a, "Use natural logarithms."),
-    ],
-    3: [(lambda a: a == 8, "A part of the 3% is chance, and gets smaller.")],
-}
-ANSWERS = {
-    1: sealed("68519a9e", digits=0),
-    2: sealed("a97b042d", digits=1, within=0),
-    3: sealed("7902699b", digits=1),
-}
-check = checker(ANSWERS, MISTAKES)
+check = check_of("04")
 
 LINE = ["source", "corpus", "family", "k"]
 COLUMNS = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss", "k"]
@@ -89,7 +72,7 @@ def left_out(lines: pd.DataFrame, without: pd.DataFrame, figures_dir: str) -> No
     """The median scatter of each family's lines, with all models and without each in turn."""
     all_models = 100 * lines.groupby("family")["scatter"].median()
     one_out = 100 * without.groupby(["family", "left_out"])["scatter"].median()
-    subtitle = "median of 12 lines; black: all models; other marks: one left out"
+    subtitle = "median of 12 lines; black: all models; else: one left out"
     with plots.panel("Half of OPT's scatter is one model", subtitle, 3.0) as axes:
         for height, family in enumerate(["Qwen", "Pythia", "GPT2", "OPT"]):
             ink = plots.ink_of(family)
@@ -99,30 +82,15 @@ def left_out(lines: pd.DataFrame, without: pd.DataFrame, figures_dir: str) -> No
             axes.plot(all_models[family], height, "|", color=INK, ms=24, mew=2)
         for height, family, model, text in (
             (3, "OPT", "opt-350m", "without OPT-350m"),
-            (2, "GPT2", "gpt2", "without the smallest"),
+            (2, "GPT2", "gpt2", "without GPT-2 small"),
         ):
             place = (one_out[family, model], height)
-            look = {"textcoords": "offset points", "ha": "center", "fontsize": 10}
-            axes.annotate(text, place, (0, 9), **look)
+            look = {"textcoords": "offset points", "fontsize": 10}
+            axes.annotate(text, place, (-9, 9), **look)
         axes.set(xlim=(0, 5.5), ylim=(-0.6, 3.6), xlabel="scatter, % of the loss")
         axes.set_yticks(range(4), ["Qwen", "Pythia", "GPT-2", "OPT"])
     saved = one_out.rename("percent").reset_index()
     plots.save(axes, saved, figures_dir, "figure_4_left_out")
-
-
-def all_exponents(lines: pd.DataFrame, points: pd.DataFrame, figures_dir: str) -> None:
-    """The exponents of all 48 lines against k, by text; saves the points of Figure 4."""
-    with plots.panels(3, plots.WIDTH, ncols=4, sharey=True) as (figure, panels):
-        for axes, corpus in zip(panels, paper.PLOTTED_CORPORA, strict=True):
-            for family, line in lines[lines["corpus"] == corpus].groupby("family", sort=False):
-                ink = plots.ink_of(str(family))
-                axes.plot(line["k"], line["alpha"], marker=ink.marker, color=ink.colour)
-            axes.set(xscale="log", xlabel="$k$", title=corpus)
-            plots.ticks(axes.xaxis, [10, 50, 100])
-        panels[0].set_ylabel(r"$\alpha_k$")
-        handles = plots.family_marks(paper.FAMILIES)
-        figure.legend(handles=handles, loc="outside lower center", ncols=4)
-    plots.save(figure, points[COLUMNS], figures_dir, "figure_4_all")
 
 
 def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.DataFrame:
