@@ -42,5 +42,5 @@ def test_a_usual_mistake_is_told_by_two_digits():
 
 
 def test_an_exercise_says_which_mistake_was_made(capsys):
-    check_of("04")(1, 0.36)
-    assert "This share of the loss is lost." in capsys.readouterr().out
+    check_of("04")(3, 8)
+    assert "Only the part of the 3% that is not chance" in capsys.readouterr().out
