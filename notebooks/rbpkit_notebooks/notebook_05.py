@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2
 
 from rbpkit import paper, plots
-from rbpkit.fit import Array
-from rbpkit.palette import CONTEXT, INK, OTHER
+from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
 from rbpkit.stats.curves import models_of
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
@@ -18,7 +18,6 @@ from rbpkit_notebooks.exercises import check_of
 
 check = check_of("05")
 
-KINDS = ("chance is enough", "scatter beyond chance", "misses rise with size")
 ABOUT = ["corpus", "family", "model", "k", "S", "tokens"]
 
 
@@ -45,6 +44,8 @@ def queue(figures_dir: str) -> None:
 
 def figure_5(wiki: pd.DataFrame, figures_dir: str) -> None:
     """The loss of each model on Wikipedia at one k, with its interval."""
+    wiki = wiki.assign(loss=-np.log(wiki["rbp"]))
+    wiki["error"] = 1.96 * wiki["loss"] / np.sqrt(wiki["missed"])  # of a Poisson count
     k = wiki["k"].iloc[0]
     below = rf"Wikipedia, $k$ = {k:,}; loss, $-\log\,\mathrm{{RBP}}_k$, with 95% intervals"
     with plots.panel("Larger GPT-2 models miss more", below, 4.0) as axes:
@@ -52,76 +53,82 @@ def figure_5(wiki: pd.DataFrame, figures_dir: str) -> None:
         for family, line in wiki.groupby("family", sort=False):
             ink, name = plots.ink_of(family), plots.name_of(family)
             width = 2.2 if family == "GPT2" else 1
-            bars = [line["loss"] - line["low"], line["high"] - line["loss"]]
             look: dict[str, Any] = {"marker": ink.marker, "color": ink.colour, "capsize": 2}
-            axes.errorbar(line["S"], line["loss"], bars, linewidth=width, elinewidth=1, **look)
+            axes.errorbar(line["S"], line["loss"], line["error"], lw=width, elinewidth=1, **look)
             ends.append((line["S"].iloc[-1], line["loss"].iloc[-1], name, ink.colour))
             if family == "GPT2":
                 for row in line.itertuples():
                     words = f"{row.missed} missed" if row.Index == line.index[0] else row.missed
                     look = {"textcoords": "offset points", "color": ink.colour, "ha": "right"}
-                    axes.annotate(str(words), (row.S, row.high), (-6, 2), **look)
+                    axes.annotate(str(words), (row.S, row.loss + row.error), (-6, 2), **look)
         axes.set(xscale="log", yscale="log", xlabel=plots.SIZE)
         plots.log_ticks(axes)
         plots.label_ends(axes, ends)
     plots.save(axes, wiki, figures_dir, "figure_5")
 
 
-def chance(lines: pd.DataFrame, figures_dir: str, name: str) -> None:
-    """R2 of each line, and what chance leaves of it; a block for each verdict."""
-    if lines.empty:
-        print("No family was measured at three sizes that miss a token: there is no line to draw.")
-        return
-    groups = [(kind, lines[lines["kind"] == kind]) for kind in KINDS]
-    # Short lines: what is wider than the panel would make the panel narrower.
-    title = f"Chance is enough\nfor {len(groups[0][1])} of {len(lines)} lines"
-    below = "text and $k$; grey: 95% of draws\nby chance alone"
-    with plots.panel(title, below, 1.6 + 0.25 * len(lines)) as axes:
-        height, labels = 0.0, {}
-        for kind, part in groups:
-            if part.empty:
-                continue
-            axes.text(0, height, f"{kind}: {len(part)}", fontweight="bold", va="center")
-            for line in part.sort_values("R2", ascending=False).itertuples():
-                height += 1
-                ink = plots.ink_of(line.family)
-                axes.hlines(height, line.low, line.high, color=CONTEXT, linewidth=8)
-                axes.plot(line.R2, height, ink.marker, color=ink.colour)
-                corpus = plots.short(line.corpus)
-                labels[height] = f"{plots.name_of(line.family)}, {corpus}, {line.k:,}"
-            height += 1.3
-        axes.set_yticks(list(labels), list(labels.values()))
-        axes.set(ylim=(height, -0.8), xlim=(-0.03, 1.03), xlabel="$R^2$ of the line")
-    saved = lines.rename(columns={"low": "chance low", "high": "chance high"})
-    plots.save(axes, saved, figures_dir, name)
-
-
-def line_up(
-    pythia: pd.DataFrame, lawful: Array, gpt2: pd.DataFrame, flat: Array, figures_dir: str
-) -> None:
-    """Two real lines, each among four simulated ones.
-
-    lawful, flat (4, models): the simulated misses of the models of pythia and of gpt2
-    """
-    saved = []
-    with plots.panels(3.6, nrows=2, ncols=5, sharey="row", sharex=True) as (figure, panels):
-        for row, line, drawn, place in ((0, pythia, lawful, 1), (1, gpt2, flat, 3)):
-            family = line["family"].iloc[0]
+def off_by_model(points: pd.DataFrame, figures_dir: str) -> None:
+    """Misses over the expected ones, for each OPT and each Pythia, a line for each text."""
+    points = points.assign(ratio=points["missed"] / points["expected"])
+    points["error"] = 1 / np.sqrt(points["expected"])
+    with plots.panels(3.7, plots.WIDTH, ncols=2, sharey=True) as (figure, panels):
+        for axes, family in zip(panels, ("OPT", "Pythia"), strict=True):
             ink = plots.ink_of(family)
-            panels[row, 0].set_ylabel(plots.name_of(family))
-            all_five = np.insert(drawn, place, line["missed"], axis=0)
-            for column, missed in enumerate(all_five):
-                axes = panels[row, column]
-                share = missed / line["tokens"]
-                axes.plot(line["S"], share, ink.marker + "-", color=ink.colour, ms=4, lw=1)
-                axes.set(xscale="log", yscale="log", title="ABCDEFGHIJ"[5 * row + column])
-                axes.tick_params(which="both", labelbottom=False, labelleft=False, length=0)
-                saved.append(line[ABOUT].assign(missed=missed, real=column == place))
-        title = "In each row one line is real: which?"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=13, weight="bold")
-        figure.supylabel("share missed", fontsize=10)
-        figure.supxlabel(plots.SIZE, fontsize=10)
-    plots.save(figure, pd.concat(saved), figures_dir, "figure_5_line_up")
+            axes.axhline(1, color=INK, lw=1)
+            ends = []
+            for i, (corpus, line) in enumerate(
+                points[points["family"] == family].groupby("corpus")
+            ):
+                places = np.arange(len(line)) + 0.16 * (i - 1)
+                look: dict[str, Any] = {"marker": ink.marker, "color": ink.colour, "lw": 1, "ms": 5}
+                axes.errorbar(places, line["ratio"], line["error"], elinewidth=0.8, **look)
+                ends.append((places[-1], line["ratio"].iloc[-1], str(corpus), ink.colour))
+                names = [model.split("-")[-1].upper() for model in line["model"]]
+            axes.set_xticks(np.arange(len(names)), names, rotation=60)
+            axes.set(yscale="log", title=family, xlim=(-0.5, len(names) + 0.25 * len(names)))
+            plots.ticks(axes.yaxis, [0.5, 0.7, 1, 1.4, 2])
+            plots.label_ends(axes, ends)
+        title = "OPT's texts agree which model is off; Pythia's do not"
+        plots.headed_row(figure, title, "misses over expected ones, $k$ = 20,000, three texts")
+    saved = points[[*ABOUT, "missed", "expected", "ratio"]]
+    plots.save(figure, saved, figures_dir, "figure_5_by_model")
+
+
+def left_out(table: pd.DataFrame, figures_dir: str) -> None:
+    """chi2 over its degrees of freedom without each model; table: `leave_each_out`'s."""
+    table = table.assign(ratio=table["chi2"] / table["degrees"])
+    for column, share in (("low", 0.025), ("high", 0.975)):
+        table[column] = chi2.ppf(share, table["degrees"]) / table["degrees"]
+    title = "One model makes OPT's scatter, and no one Pythia's"
+    below = r"$\chi^2$ over degrees of freedom, three texts; grey: chance (95%)"
+    with plots.panel(title, below, 6.6) as axes:
+        height, labels = 0.0, {}
+        above: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
+        for family, models in table.groupby("family", sort=False):
+            ink = plots.ink_of(family)
+            name = plots.name_of(family)
+            axes.text(0.13, height, name, weight="bold", va="center", color=ink.colour)
+            for name, rows in models.groupby("left out", sort=False):
+                height += 1
+                axes.hlines(height, *rows[["low", "high"]].iloc[0], color=CONTEXT, linewidth=8)
+                for grey, row in zip(ordered_greys(len(rows)), rows.itertuples(), strict=True):
+                    axes.plot(row.ratio, height, ink.marker, color=grey)
+                    if not labels:  # the first row says which grey is which k
+                        axes.annotate(f"{row.k:,}", (row.ratio, height), (0, 7), **above)
+                labels[height] = "none left out" if name == "none" else f"without {name}"
+            height += 1.4
+        axes.set_yticks(list(labels), list(labels.values()))
+        axes.set(xscale="log", xlim=(0.12, 40), ylim=(height - 0.6, -0.8), xlabel="times chance")
+        plots.ticks(axes.xaxis, [0.2, 0.5, 1, 2, 5, 10, 20])
+    plots.save(axes, table, figures_dir, "figure_5_left_out")
+
+
+def slopes(lines: pd.DataFrame) -> pd.DataFrame | None:
+    """z of each measured line, by family and text; says so if there is no line."""
+    if lines.empty:
+        print("No family was measured at three sizes that miss a token: there is no line.")
+        return None
+    return lines.pivot_table("z", "family", ["corpus", "k"]).round(1)
 
 
 def missed(study: Study) -> pd.DataFrame:
@@ -129,7 +136,7 @@ def missed(study: Study) -> pd.DataFrame:
 
     Says which families have no line, which takes three sizes and different counts.
     """
-    columns = ["k", "corpus", "family", "S", "tokens", "missed", "loss"]
+    columns = ["k", "corpus", "family", "S", "tokens", "missed"]
     lines = []
     for k, corpus, family in product((20_000, 30_000), study.corpora, study.families):
         models = models_of(study.summaries, corpus, family)
@@ -139,8 +146,7 @@ def missed(study: Study) -> pd.DataFrame:
         for one in models:
             M = one.tokens - int(one.ranks.at_most(k_prime))
             if 0 < M < one.tokens:
-                loss = -np.log(1 - M / one.tokens)
-                rows.append((k_prime, corpus, family, one.manifest.S, one.tokens, M, loss))
+                rows.append((k_prime, corpus, family, one.manifest.S, one.tokens, M))
         line = pd.DataFrame(rows, columns=columns)
         if line["S"].nunique() > 2 and line["missed"].nunique() > 1:
             lines.append(line)
