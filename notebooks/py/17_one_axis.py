@@ -280,7 +280,8 @@ draw.check(2, answer_2)
 # %%
 surplus = np.log(ordinary["expected_CE"] / ordinary["CE"])
 by_text = 100 * surplus.groupby(ordinary["corpus"]).agg(["mean", "std"])
-print(by_text.dropna().round(1).to_string())
+if len(by_text.dropna()):  # your own records may have no entropies
+    print(by_text.dropna().round(1).to_string())
 
 # %% [markdown]
 # *In percent. Above zero: less sure than it should be.*

@@ -97,8 +97,11 @@ def wide_table(rows: Mapping[tuple[str, int, str], float]) -> pd.DataFrame:
     """Print (text, k, column) -> value with a row for each text, and the median of the texts."""
     if not rows:  # your own records may have no line
         return pd.DataFrame()
-    table = pd.Series(rows).unstack([1, 2])
-    table.loc["median"] = table.median()
+    table = pd.Series(rows).unstack([1, 2]).dropna(axis="columns", how="all")
+    if len(table) == 1:
+        print("There is one text, so there is no other text's CE, and no median.")
+    else:
+        table.loc["median"] = table.median()
     print(table.round(1).to_string())
     return table
 
