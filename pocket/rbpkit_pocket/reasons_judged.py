@@ -8,6 +8,7 @@ tables that ship: known, texts (1, 3, 4, 5), runs (2, 6) or temperature (7).
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -507,8 +508,6 @@ def temperature_answers() -> None:
 
 
 if __name__ == "__main__":
-    from rbpkit_pocket.reasons_runs import unit_of
-
     known = load_jobs("known")
     what = sys.argv[1] if len(sys.argv) > 1 else "known"
     if what == "known":
@@ -517,6 +516,6 @@ if __name__ == "__main__":
         text_answers(known)
     elif what == "runs":
         names = {job.model for name in ("E", "M", "P") for job in load_jobs(name).values()}
-        run_answers(known, {name: unit_of(name) for name in names})
+        run_answers(known, {name: re.sub(r"-seed\d+", "", name) for name in names})
     else:
         temperature_answers()

@@ -119,13 +119,6 @@ def plan() -> list[Planned]:
     ]
 
 
-def unit_of(name: str) -> str:
-    """The recipe and size of a run, or of its model at a step (NAME@STEP), which is a unit too."""
-    run, _, step = name.partition("@")
-    [unit] = [planned.unit for planned in plan() if planned.name == run]
-    return f"{unit}@{step}" if step else unit
-
-
 # --- the texts of set T ----------------------------------------------------------------------
 
 

@@ -133,7 +133,7 @@ def test_a_model_trained_again_is_compared_with_other_seeds(shipped):
 
 def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
     stream = torch.from_numpy(np.random.default_rng(0).integers(0, families.V, 5000))
-    monkeypatch.setattr(training, "token_stream", lambda split: stream)  # the whole takes minutes
+    monkeypatch.setattr(training, "token_stream", lambda *_: stream)  # the whole takes minutes
     name = "pythia-w32-l2-0.004096m-seed7"
     said = []
 
