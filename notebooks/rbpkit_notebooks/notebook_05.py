@@ -102,7 +102,8 @@ def left_out(table: pd.DataFrame, figures_dir: str) -> None:
     title = "One model makes OPT's scatter, and no one Pythia's"
     below = r"$\chi^2$ over degrees of freedom, three texts; grey: chance (95%)"
     with plots.panel(title, below, 6.6) as axes:
-        height, labels = 0.0, {}
+        height = 0.0
+        labels: dict[float, str] = {}
         above: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
         for family, models in table.groupby("family", sort=False):
             ink = plots.ink_of(family)
