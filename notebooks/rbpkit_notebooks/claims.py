@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -158,51 +158,3 @@ def span(values: Iterable[float], form: str = ".2f") -> str:
 def counted(passed: Collection[bool]) -> str:
     """How many cases pass, as a table says it."""
     return f"{sum(passed)} of {len(passed)}" if len(passed) else NOT_MEASURED
-
-
-# -- for notebooks whose verdicts are not in view yet --------------------------------------------
-# To convert notebook NN: write `verdicts.add("NN.i", ...)` and `verdicts.table()` in the notebook,
-# and delete its `draw.claims`, the module claims_NN.py and its `Claim`s; the words stay in
-# claims.yaml. When all are converted, delete what follows.
-
-
-class Claim(NamedTuple):
-    """What the paper says, in its words, and where; how we test it; main: False for a detail."""
-
-    words: str
-    where: str
-    test: str
-    main: bool = True
-
-
-def claims_table(
-    number: str,
-    results: Mapping[Claim, tuple[str, str, str]],
-    records_dir: str,
-    figures_dir: str,
-) -> Markdown:
-    """Show a section's claims, and write `claims_NUMBER.csv` into `figures_dir`, if it is named.
-
-    - results: of each claim, in the order of claims.yaml, what the test gives on the published
-      points and on the measured models, and the verdict
-    """
-    verdicts = Verdicts(number, records_dir, figures_dir)
-    lines = [f"| the paper says | verdict | our test | published points | {verdicts.models} |"]
-    lines.append("|---" * 5 + "|")
-    in_order = sorted(enumerate(results.items(), 1), key=lambda item: not item[1][0].main)
-    for i, (claim, (published, measured, verdict)) in in_order:
-        row = {"published": published, "measured": measured, "count": "", "verdict": verdict}
-        verdicts.rows[f"{number}.{i}"] = row | {"robust": "not tried"}
-        detail = "" if claim.main else "; a detail"
-        where = f"({claim.where}{detail})"
-        cells = (f"“{claim.words}” {where}", f"**{verdict}**", claim.test, published, measured)
-        lines.append("| " + " | ".join(map(in_cell, cells)) + " |")
-    judged = verdicts.claims.index.isin(list(verdicts.rows))  # not those that were added
-    verdicts.claims = verdicts.claims[judged]
-    verdicts.table()
-    return Markdown("\n".join(lines))
-
-
-def verdict_of(passed: Collection[bool]) -> str:
-    """The verdict on a claim about all of some cases."""
-    return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold"

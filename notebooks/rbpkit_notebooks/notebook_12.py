@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
-from rbpkit_notebooks.claims import VERDICTS, as_markdown, load_claims
+from rbpkit_notebooks.claims import VERDICTS, as_markdown, in_cell, load_claims
 from rbpkit_notebooks.exercises import check_of
 
 check = check_of("12")
@@ -22,52 +22,30 @@ LOOKS = {
     "does not hold": ("white", "\u00d7"),
     "cannot be told": ("white", "?"),
 }
-# The headlines: notebook, words of the claim, and what we get in one line
-HEADLINES = (
-    (
-        "03",
-        "precise power-law",
-        "At k = 1, 22 of 24 lines have an R2 of at least 0.97. At k = 10 to 100 the points are off"
-        " their lines by 5 sampling errors.",
-    ),
-    (
-        "06",
-        "increases as k increases",
-        "In 46 of 48 steps of Table 1, from one k to ten times that k.",
-    ),
-    (
-        "05",
-        "random noise",
-        "Of 18 lines at large k, chance explains ten. In four, larger GPT-2 models get worse, and"
-        " four are not explained.",
-    ),
-    (
-        "07",
-        "sharpens the transition",
-        "More tokens in a row move success to larger models, but make it hardly more sudden.",
-    ),
-    (
-        "07",
-        "Assuming independence",
-        "Ten tokens in a row succeed as often as 5.1 to 9.0 independent ones would.",
-    ),
-    (
-        "08",
-        "nearly identical",
-        "The exponents of CE and of RBP_1 agree within 10% in 13 of 24 cells, and within 20% in"
-        " 20.",
-    ),
-    (
-        "11",
-        "becomes the dominant part",
-        "log(c) dominates in neither loss: other large terms are left.",
-    ),
-)
+# verdict -> what is said of several claims
+PLURAL = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "does not hold": "do not hold",
+    "cannot be told": "cannot be told",
+}
+# The headlines: number of the claim, and what we get in one line
+HEADLINES = {
+    "03.1": "15 of the 16 lines of Figure 3 have an R2 of at least 0.97; other smooth laws reach it"
+    " too.",
+    "04.2": "At k = 10 to 100 the points are off their lines by 2.9% of the loss (median).",
+    "05.1": "Of 18 lines at large k, chance may explain six. OPT's two smallest models disagree,"
+    " and GPT-2's loss climbs on two texts of three.",
+    "06.2": "In all eight steps from one k to ten times that k.",
+    "07.2": "More tokens in a row move success to larger models, but do not make it more sudden.",
+    "08.1": "0.079 and 0.087 for the Pythias of Figure 8; in 13 of 24 cells of Table 1 within 10%.",
+    "11.1": "log(c) dominates in neither loss: a negative term cannot dominate a positive sum.",
+}
 
 
 def _committed() -> Path:
-    """The committed figures, from the folder of the notebooks or from the repository's root."""
-    return Path("../figures") if Path("../figures").is_dir() else Path("figures")
+    """The committed figures, which stand beside the folder of the notebooks."""
+    return Path(__file__).parents[2] / "figures"
 
 
 def tables(figures_dir: str) -> pd.DataFrame:
@@ -76,43 +54,49 @@ def tables(figures_dir: str) -> pd.DataFrame:
     of_this_run = len(found) > 0 and Path(figures_dir).resolve() != _committed().resolve()
     claims = found if of_this_run else load_claims(_committed())
     source = "this run" if of_this_run else "the repository"
-    main = int(claims["main"].sum())
-    print(f"{main} main claims and {len(claims) - main} details, from the tables of {source}.")
+    print(f"{len(claims)} claims, from the tables of {source}.")
     return claims
 
 
-def boxes(claims: pd.DataFrame, title: str, figures_dir: str) -> None:
-    """A row of boxes, one for each main claim, in the order of their verdicts."""
-    verdicts = claims[claims["main"]]["verdict"].tolist()
-    verdicts.sort(key=VERDICTS.index)
-    with plots.panel(title, f"{len(verdicts)} main claims, a box each", 1.7) as axes:
-        for place, verdict in enumerate(verdicts):
-            fill, sign = LOOKS[verdict]
-            box = Rectangle((place, 0), 0.85, 1, facecolor=fill, edgecolor=INK, linewidth=0.8)
-            axes.add_patch(box)
-            axes.text(place + 0.43, 0.5, sign, ha="center", va="center", fontsize=13)
-        held = [verdicts.count(verdict) for verdict in VERDICTS]
-        axes.text(0, -0.2, f"{held[0]} hold", va="top")
-        axes.text(held[0], -0.2, f"{held[1]} hold in part", va="top")
-        rest = f"{held[2]} do not hold,\n{held[3]} cannot be told"
-        axes.text(len(verdicts), -0.2, rest, ha="right", va="top")
-        axes.set(xlim=(-0.1, len(verdicts)), ylim=(-0.9, 1.05))
+def boxes(rules: dict[str, pd.DataFrame], title: str, figures_dir: str) -> None:
+    """A row of boxes for each rule of choice, one for each claim, in the order of their verdicts.
+
+    rules: name -> the claims that it chooses.
+    """
+    rows = []
+    with plots.panel(title, "a box for each claim, by three rules of choice", 3.2) as axes:
+        for height, (name, claims) in enumerate(rules.items()):
+            verdicts = sorted(claims["verdict"], key=VERDICTS.index)
+            for place, verdict in enumerate(verdicts):
+                fill, sign = LOOKS[verdict]
+                corner = place, 2 * height
+                axes.add_patch(Rectangle(corner, 0.85, 0.9, facecolor=fill, edgecolor=INK, lw=0.8))
+                axes.text(place + 0.43, 2 * height + 0.45, sign, ha="center", va="center")
+            counts = [verdicts.count(verdict) for verdict in VERDICTS]
+            said = [f"{n} {PLURAL[v]}" for n, v in zip(counts, VERDICTS, strict=True) if n]
+            axes.text(0, 2 * height - 0.15, f"{name}: {', '.join(said)}", va="bottom", fontsize=10)
+            rows += [(name, verdict, n) for verdict, n in zip(VERDICTS, counts, strict=True)]
+        most = max(len(claims) for claims in rules.values())
+        axes.set(xlim=(-0.1, most), ylim=(2 * len(rules) - 0.9, -0.9))
         axes.axis("off")
-    columns = ["notebook", "main", "verdict", "where"]
-    plots.save(axes, claims[columns], figures_dir, "figure_claims")
+    points = pd.DataFrame(rows, columns=["rule", "verdict", "claims"])
+    plots.save(axes, points, figures_dir, "figure_claims")
 
 
 def headlines(claims: pd.DataFrame) -> Markdown:
-    """Main claims: the paper's words, what we get, and the verdict."""
+    """Some claims: the paper's words, what we get, and the verdict."""
     pages = _pages()
     lines = ["| the paper says | we get | verdict |", "|---|---|---|"]
-    for notebook, words, answer in HEADLINES:
-        of_notebook = claims[claims["notebook"] == notebook]
-        row = of_notebook[of_notebook["claim"].str.contains(words, regex=False)]
-        verdict = row["verdict"].iloc[0] if len(row) else "(not in this run)"
-        quoted = row["claim"].iloc[0] if len(row) else words
+    by_number = claims.set_index("number")
+    for number, answer in HEADLINES.items():
+        notebook = number[:2]
         link = f"[{notebook}]({pages.get(notebook, notebook)})"
-        lines.append(f"| “{quoted}” | {answer} ({link}) | **{verdict}** |")
+        if number not in by_number.index:
+            lines.append(f"| {number} | (not in this run; {link}) | |")
+            continue
+        claim = by_number.loc[number]
+        words, verdict = in_cell(claim["claim"]), claim["verdict"]
+        lines.append(f"| “{words}” | {answer} ({link}) | **{verdict}** |")
     return Markdown("\n".join(lines))
 
 
