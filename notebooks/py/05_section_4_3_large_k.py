@@ -73,7 +73,7 @@ draw.figure_5(wiki, figures_dir)
 #
 # > **The paper.** "We can see that the data points scatter significantly. For example, RBP_k for GPT2 even increases rather than decreases." The reason "remains to be investigated. We conjecture that that reason might lies in random noise." (Section 4.3)
 #
-# It is the loss that increases; $\mathrm{RBP}_k$ decreases. "Random noise" may be chance, which moves every count. The paper goes on with "some noisy data", which is another thing: tokens that no model can guess. All models read the same tokens, so counts of misses cannot show such noise. Chance they can.
+# It is the loss that increases; $\mathrm{RBP}_k$ decreases. "Random noise" may be chance, which moves every count. The paper goes on with "some noisy data", which is another thing: tokens that no model can guess. All models read the same tokens, and such a token is missed by all of them. It raises every count alike, so counts cannot tell it from a law with a higher level. Chance differs from model to model, and that counts can show.
 #
 # ## What chance does to a count
 #
@@ -99,7 +99,7 @@ z = gpt2.groupby(["corpus", "k"]).apply(lambda line: fit(line)[1])
 z.unstack("k").round(1)
 
 # %% [markdown]
-# On Wiki GPT-2's misses climb by 15 standard errors, on AusLegal by 3.8 and 6.3, and on HotpotQA not at all. Leave out any one of the four sizes: 9.6 on Wiki and 2.7 on AusLegal are the least that is left. (On AusLegal it is more a step than a climb. At 20,000 the four miss 525, 458, 630 and 611.) The true errors differ a little. Tokens of one document are alike, which makes them larger; all models read the same tokens, which makes them smaller. On Wiki they would have to be seven times as large to hide the climb.
+# On Wiki GPT-2's misses climb by 15 standard errors, on AusLegal by 3.8 and 6.3, and on HotpotQA not at all. If any one of the four sizes is left out, at least 9.6 standard errors are left on Wiki, and 2.7 on AusLegal. (On AusLegal it is more a step than a climb. At 20,000 the four miss 525, 458, 630 and 611.) The true errors differ a little. Tokens of one document are alike, which makes them larger; all models read the same tokens, which makes them smaller. On Wiki they would have to be seven times as large to hide the climb.
 #
 # **Exercise 1.** Two counts $a$ and $b$ differ by $(b - a)/\sqrt{a + b}$ standard errors. What is this for the smallest OPT on Wiki at $k$ = 30,000, which misses 44 tokens, and the largest, which misses 10? Give one decimal.
 #
@@ -132,7 +132,7 @@ def chi_square(points):
 
 
 # %% [markdown]
-# **Guess again.** For how many of the 18 lines can it be chance, if we allow for $p \ge 0.025$?
+# **Guess again.** For how many of the 18 lines is $p$ at least 0.025, so that it can be chance?
 
 
 # %%
@@ -182,7 +182,7 @@ for name, line in points.groupby(by_line):
 #
 # ## Or which model?
 #
-# Here is a test that needs no level. If chance moves the points, another model will be off on each text. If a model is to blame, it will be the same one on all texts. **Guess** which of the two it is for OPT, and for Pythia.
+# Here is a test without a threshold. If chance moves the points, a different model is off on each text. If one model is to blame, it is off on all texts. **Guess** which of the two it is for OPT, and for Pythia.
 
 # %%
 at_20_000 = at_20_000.assign(expected=0.0)
@@ -191,9 +191,9 @@ for _, line in at_20_000.groupby(["family", "corpus"]):
 draw.off_by_model(at_20_000, figures_dir)
 
 # %% [markdown]
-# *Misses over those that the family's line expects, at $k$ = 20,000, a line for each text. The bars are one standard deviation by chance.*
+# *Misses divided by those that the family's line expects, at $k$ = 20,000, a line for each text. The bars are one standard deviation by chance.*
 #
-# Pythia's texts disagree, as by chance. OPT's texts agree: the smallest model misses too few tokens, and the second, OPT-350m, too many. One bad model bends a line and so moves its neighbours. So leave out each model in turn, fit the others, and add up $\chi^2$ over the three texts.
+# For Pythia a different model is off on each text. OPT's texts agree: the smallest model misses too few tokens, and the second, OPT-350m, too many. One bad model bends a line and so moves its neighbours. So leave out each model in turn, fit the others, and add up $\chi^2$ over the three texts.
 
 
 # %%

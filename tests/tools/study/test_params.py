@@ -9,9 +9,10 @@ import pytest
 from conftest import ROOT
 
 from rbpkit import paper
+from rbpkit.check import OF_MEASURING, Shown, check_parameters
 from rbpkit.errors import InputError
 from rbpkit.tools.study.jobs import corpus_names
-from rbpkit.tools.study.params import load_params
+from rbpkit.tools.study.params import Params, load_params
 
 GOOD = "source: pocket\nfamilies: [Pythia]\ncorpus_names: ['pocket:qa']\n"
 
@@ -104,6 +105,15 @@ def test_papermill_with_wrong_parameters_stops_in_one_line(tmp_path):
     last = done.stderr.rstrip().splitlines()[-1]
     assert done.returncode and last.startswith("InputError: papermill: ")
     assert "families='Qwen': must be a list" in last and "records_dir=7: " in last
+
+
+def test_a_misspelt_parameter_is_named_the_first_time_alone():
+    names = {"families": ["Pythia"], "source": "pocket", "_oh": {}, "draw": pytest, "In": []}
+    check_parameters(names)
+    with pytest.raises(InputError, match=r"'famlies'; did you mean families\?"):
+        check_parameters(names | {"famlies": "Pythia"})
+    check_parameters(names | {"family": "OPT", "In": ["check_parameters(globals())"] * 2})
+    assert Params.model_fields.keys() == Shown.model_fields.keys() | OF_MEASURING
 
 
 def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
