@@ -135,7 +135,7 @@ print(f"as measured: {measured_share.min():.0%} to {measured_share.max():.0%} of
 #
 # ## Why is $H$ so much larger than CE?
 #
-# For Pythia-12B $H$ is 3.17, but the measured CE is 1.96. And $-\log p_1$ is 0.94 by the curve, while the measured $-\log\mathrm{RBP}_1$ is 0.55. Two explanations come to mind. The model gives every context its own probabilities, and the ranks have one distribution for all contexts. Or the curve is not the distribution of the ranks. The ranks were counted, so we can tell them apart. `counted_ranks` has the entropy of the ranks as counted. Between CE and this entropy only the first explanation acts, and beyond it only the second:
+# For Pythia-12B $H$ is 3.17, but the measured CE is 1.96. And $-\log p_1$ is 0.94 by the curve, while the measured $-\log\mathrm{RBP}_1$ is 0.55. Two explanations come to mind. The model gives every context its own probabilities, and the ranks have one distribution for all contexts. Or the curve is not the distribution of the ranks. The ranks were counted, so we can tell them apart. `counted_ranks` has the entropy of the ranks as counted. From CE to this entropy only the contexts count, and from this entropy to $H$ only the curve:
 
 # %%
 by_rank = rank_laws.counted_ranks()  # the four Pythias of the paper's Figure 8c
@@ -149,7 +149,7 @@ steps["contexts' part"] = (steps["ranks as counted"] - steps["CE"]) / gap
 steps.round(2)
 
 # %% [markdown]
-# **Contexts make 0.3 of the 1.2 nats in all four models. The curve makes most of the rest.** (The closed form adds 0.1 at most.) The curve was fitted to the ranks from 2 on ([notebook 08](08_section_5_2_two_laws.ipynb)). Does its error come from rank 1? Give rank 1 its measured share, and leave the rest to the curve:
+# **Contexts make 25 to 28% of the gap between CE and $H$ in all four models, 0.3 of 1.2 nats. The curve makes most of the rest.** (The closed form adds 0.1 at most.) The curve was fitted to the ranks from 2 on ([notebook 08](08_section_5_2_two_laws.ipynb)). Does its error come from rank 1? Give rank 1 its measured share, and leave the rest to the curve:
 
 # %%
 V = 50_304  # rows of the output matrix; for 12B a few more, which have no share
@@ -161,7 +161,7 @@ for model in four.index:
     print(f"{model}: {of_rank_1 + (1 - rbp_1) * of_others:.2f}")
 
 # %% [markdown]
-# That is the entropy of the ranks as counted, to 0.05 nats. So the curve's error is its share of rank 1.
+# These numbers are those of the column *ranks as counted* above, to 0.05 nats. So what the curve's entropy has too much goes away with its share of rank 1.
 #
 # ## The derivation
 #
