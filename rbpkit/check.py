@@ -58,7 +58,8 @@ def check_parameters(names: Mapping[str, Any]) -> None:
     # IPython keeps the cells that were run. Run again, the notebook has bound data of its own.
     runs = sum("check_parameters(" in cell for cell in names.get("In", ()))
     for name, value in names.items() if runs <= 1 else ():
-        is_data = isinstance(value, DATA) and not name.startswith("_")
+        # A name in capitals is a constant that the cell imported.
+        is_data = isinstance(value, DATA) and not name.startswith("_") and not name.isupper()
         if is_data and name not in OF_MEASURING | {"In", "Out"}:
             given[name] = value
     Shown.of(given, "papermill")
