@@ -5,6 +5,7 @@ papermill makes a variable of each key, so no key may have the name of a module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -42,26 +43,22 @@ OF_MEASURING = frozenset(
     "allow_pickle batch_tokens changed_text device documents dtype field max_length model_ids"
     " prompt revisions seed source stride threads tokenizer unit".split()
 )
-DATA = (str, int, float, list, tuple, dict)
 
 
 def check_parameters(names: Mapping[str, Any]) -> None:
     """Check a notebook's parameters, as papermill may have set them, by the rules of a study.
 
-    names: the notebook's `globals()`. papermill makes a variable of each key. So when this runs for
-        the first time, a name that is bound to data and is no key of a study was misspelt.
+    names: the notebook's `globals()`. papermill makes a variable of each key, in a cell that
+        it adds, and `In` has the cells that were run.
 
     With records of the reader's own it says that the text speaks of other models.
     Raises InputError, one line that names every key at fault, or if a records_dir has no records.
     """
     given = {name: names[name] for name in Shown.model_fields if name in names}
-    # IPython keeps the cells that were run. Run again, the notebook has bound data of its own.
-    runs = sum("check_parameters(" in cell for cell in names.get("In", ()))
-    for name, value in names.items() if runs <= 1 else ():
-        # A name in capitals is a constant that the cell imported.
-        is_data = isinstance(value, DATA) and not name.startswith("_") and not name.isupper()
-        if is_data and name not in OF_MEASURING | {"In", "Out"}:
-            given[name] = value
+    for cell in names.get("In", ()):
+        if cell.startswith("# Parameters\n"):  # papermill's own cell, after the notebook's
+            assigned = re.findall(r"^(\w+) = ", cell, re.MULTILINE)
+            given |= {name: names[name] for name in assigned if name not in OF_MEASURING}
     Shown.of(given, "papermill")
     records_dir = names.get("records_dir")
     if records_dir:

@@ -504,7 +504,9 @@ def temperature_answers() -> None:
         print(text, {k: (round(before[k], 1), round(after[k], 1)) for k in LEVELS})
     spread, spread_left = spread_of_hit_rates(at_1), spread_of_hit_rates(fitted)
     print("sd of G_10 between texts:", spread.round(3), spread_left.round(3))
-    print(f"in the mean {spread_left.mean() / spread.mean():.2f} of it is left")
+    of_means = spread_left.mean() / spread.mean()
+    mean_ratio = (spread_left / spread).mean()
+    print(f"{of_means:.2f} of their mean is left; the mean of the six ratios is {mean_ratio:.2f}")
 
 
 if __name__ == "__main__":

@@ -107,12 +107,14 @@ def test_papermill_with_wrong_parameters_stops_in_one_line(tmp_path):
     assert "families='Qwen': must be a list" in last and "records_dir=7: " in last
 
 
-def test_a_misspelt_parameter_is_named_the_first_time_alone():
-    names = {"families": ["Pythia"], "source": "pocket", "_oh": {}, "draw": pytest, "In": []}
-    check_parameters(names)
+def test_a_misspelt_parameter_is_named():
+    names = {"families": ["Pythia"], "device": "cpu", "famlies": "OPT", "In": ["", "famlies = 1"]}
+    check_parameters(names)  # a variable of the notebook's own
+    names["In"].append('# Parameters\ndevice = "cpu"\n')
+    check_parameters(names)  # says how a study is measured
+    names["In"].append('# Parameters\nfamlies = "OPT"\n')
     with pytest.raises(InputError, match=r"'famlies'; did you mean families\?"):
-        check_parameters(names | {"famlies": "Pythia"})
-    check_parameters(names | {"family": "OPT", "In": ["check_parameters(globals())"] * 2})
+        check_parameters(names)
     assert Params.model_fields.keys() == Shown.model_fields.keys() | OF_MEASURING
 
 
