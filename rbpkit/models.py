@@ -5,7 +5,7 @@ tokenizer that encodes nothing, weights that are missing and so would be random,
 looks ahead. `model_in_memory` does the same for a model that the caller has loaded.
 
 A model's way to its ranks: `files.model_folders` finds the files, `files.reading` reads the
-tokenizer, `probing` finds out what the output head is, and `LoadedModel.ranks` ranks with it.
+tokenizer, `output_head` finds out what the output head is, and `LoadedModel.ranks` ranks with it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import Checkpoint, Source, find_checkpoint
 from rbpkit.files.names import folder_name, whole_path
 from rbpkit.files.reading import read_tokenizer, reading_options
-from rbpkit.probing import PROBE_TEXT, Head, linear_head, padding_limit
+from rbpkit.output_head import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
 from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known

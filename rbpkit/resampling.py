@@ -1,8 +1,8 @@
-"""The bootstrap: other text like the text that was scored, with the models held fixed.
+"""The cluster bootstrap: other text like the text that was scored, with the models held fixed.
 
 What is resampled is what was sampled. Documents of one unit (a module, an author) are alike, so
-units are drawn, and a document is a unit by itself if nothing else is known. Tokens are never
-drawn: those of one document are alike too.
+whole units (clusters) are drawn, and a document is a unit by itself if nothing else is known.
+Tokens are never drawn: those of one document are alike too.
 """
 
 from __future__ import annotations

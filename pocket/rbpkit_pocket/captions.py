@@ -43,7 +43,7 @@ from rbpkit.files.model_folders import Source, find_checkpoint
 from rbpkit.files.reading import reading_options
 from rbpkit.files.text_files import Document, document_of, fields_of, list_files, rows_of, value_in
 from rbpkit.models import LoadedModel, from_files, model_in_memory, renamed
-from rbpkit.probing import PROBE_TEXT, linear_head, padding_limit
+from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
 from rbpkit.settings import ModelSettings, ReadingSettings, RunSettings, TextSettings, check_known
 from rbpkit_pocket import paths
 from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded

@@ -1,4 +1,4 @@
-"""How many missed tokens a line needs, and the largest k that has them."""
+"""The resolution limit: how many missed tokens a line needs, and the largest k that has them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def misses_needed(alpha: float, S: np.ndarray, r2: float = 0.9) -> float:
     return float((log_S.size - 2) * r2 / ((1 - r2) * explained))
 
 
-def trusted_k(ks: np.ndarray, misses: np.ndarray, needed: float) -> float:
+def largest_resolved_k(ks: np.ndarray, misses: np.ndarray, needed: float) -> float:
     """The k up to which the harmonic mean of the models' misses is `needed` or more.
 
     ks (K,) ascending; misses (K, n) of n models, falling with k. Between two k the mean is
@@ -57,33 +57,33 @@ def trusted_k(ks: np.ndarray, misses: np.ndarray, needed: float) -> float:
     return float(np.exp(log_k))
 
 
-class Trust(NamedTuple):
-    """Up to which k a law can be trusted: NaN for none, inf for every; and why, in words."""
+class Resolution(NamedTuple):
+    """The resolution limit of a law: the largest k (NaN for none, inf for every), and why."""
 
     k: float
     words: str
 
 
-def trust_of_all(summaries: Iterable[Summary]) -> dict[tuple[str, str], Trust]:
-    """For each corpus and family up to which k its law can be trusted.
+def resolution_of_all(summaries: Iterable[Summary]) -> dict[tuple[str, str], Resolution]:
+    """The resolution limit of the law of each corpus and family.
 
-    That is the k up to which its models miss as many tokens as `misses_needed` asks (`trusted_k`),
-    with the law at k = 100 or the largest k <= SMALL_K of the summaries' grid. If the interval of
-    that law's exponent reaches down to 0, no k can be trusted. Left out: fewer than three models,
-    and what cannot be fitted.
+    That is the k up to which its models miss as many tokens as `misses_needed` asks
+    (`largest_resolved_k`), with the law at k = 100 or the largest k <= SMALL_K of the summaries'
+    grid. If the interval of that law's exponent reaches down to 0, there is none. Left out: fewer
+    than three models, and what cannot be fitted.
     """
     summaries = list(summaries)
     found = {}
     for corpus, family in sorted({corpus_and_family(summary) for summary in summaries}):
         models = models_of(summaries, corpus, family)
         with suppress(InputError):
-            k, words = _trust(models)
-            found[corpus, family] = Trust(k, f"{family} on {corpus}: {words}")
+            k, words = _resolution(models)
+            found[corpus, family] = Resolution(k, f"{family} on {corpus}: {words}")
     return found
 
 
-def _trust(models: Sequence[Summary]) -> tuple[float, str]:
-    """Up to which k the law of the models of one family can be trusted."""
+def _resolution(models: Sequence[Summary]) -> tuple[float, str]:
+    """The resolution limit of the law of one family's models, and its words."""
     grids = [set(model.k_grid.tolist()) for model in models]
     ks = np.array(sorted(set.intersection(*grids)))
 
@@ -103,7 +103,7 @@ def _trust(models: Sequence[Summary]) -> tuple[float, str]:
         )
         return math.nan, words
     needed = misses_needed(law.alpha, S)
-    k = trusted_k(ks, (1 - rbp) * tokens, needed)
+    k = largest_resolved_k(ks, (1 - rbp) * tokens, needed)
     upto = f"k up to {k:,.0f}"
     if np.isnan(k):
         upto = "no k"

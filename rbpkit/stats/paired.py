@@ -40,9 +40,9 @@ def check_comparable(a: Summary, b: Summary) -> None:
 def differences(a: Summary, b: Summary, ks: Sequence[int]) -> pd.DataFrame:
     """B minus A in CE (nats) and in RBP_k, one row each: quantity, A, B, B-A, low, high.
 
-    low, high: the 95% interval of the difference for other documents like these. Documents (or
-    their units) are resampled, the same ones for both models. Raises InputError for models that
-    do not compare, a k that is not on the summaries' grid, and fewer than two documents or units.
+    low, high: the 95% interval of the difference for other documents like these: a cluster
+    bootstrap, whose draws both models share. Raises InputError for models that do not compare, a k
+    that is not on the summaries' grid, and fewer than two documents or units.
     """
     check_comparable(a, b)
     drawn = resample([a, b], ks)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Fits, PowerLawFit, fit_power_law
-from rbpkit.stats.noise import Trust
+from rbpkit.stats.noise import Resolution
 
 # How many decades outside of the measured sizes a law in doubt is still used.
 DOUBTFUL_DECADES = 1.0
@@ -24,12 +24,12 @@ def predict_sizes(
     curves: Iterable[Curve],
     sizes: Sequence[float],
     level: float = 0.95,
-    trusts: Mapping[tuple[str, str], Trust] | None = None,
+    resolutions: Mapping[tuple[str, str], Resolution] | None = None,
     force: bool = False,
 ) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
-    trusts: of each corpus and family, as `noise.trust_of_all` gives them.
+    resolutions: of each corpus and family, as `noise.resolution_of_all` gives them.
     force: use a law in doubt for any size, and not only up to DOUBTFUL_DECADES outside.
 
     The table's columns, one row for each curve and size:
@@ -55,7 +55,7 @@ def predict_sizes(
         except InputError as error:
             refused.append(f"{name}: {error}")
             continue
-        doubt = _doubt(curve, fit, (trusts or {}).get((curve.corpus, curve.family)))
+        doubt = _doubt(curve, fit, (resolutions or {}).get((curve.corpus, curve.family)))
         for size in sizes:
             beyond = math.log10(size) - math.log10(fit.S_max)
             short = math.log10(size) - math.log10(fit.S_min)
@@ -73,12 +73,12 @@ def predict_sizes(
     return Fits(pd.DataFrame(rows, columns=list(_COLUMNS)), tuple(refused))
 
 
-def _doubt(curve: Curve, fit: PowerLawFit, trust: Trust | None) -> str:
+def _doubt(curve: Curve, fit: PowerLawFit, limit: Resolution | None) -> str:
     """Why a law is in doubt, in a few words; "" if it is not."""
     low, high = fit.alpha_interval
     if low <= 0:
         return "alpha may be 0" if high >= 0 else "alpha is below 0"
     is_rbp = curve.quantity.startswith("RBP_")
-    if trust is None or not is_rbp or int(curve.quantity.removeprefix("RBP_")) <= trust.k:
+    if limit is None or not is_rbp or int(curve.quantity.removeprefix("RBP_")) <= limit.k:
         return ""
-    return "no k is trusted" if math.isnan(trust.k) else f"trusted up to k = {trust.k:,.0f}"
+    return "no k is trusted" if math.isnan(limit.k) else f"trusted up to k = {limit.k:,.0f}"

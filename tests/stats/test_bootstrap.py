@@ -1,4 +1,4 @@
-"""The one bootstrap: what it draws, that draws are shared, and what it covers."""
+"""The one cluster bootstrap: what it draws, that draws are shared, and what it covers."""
 
 import dataclasses
 

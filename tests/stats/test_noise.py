@@ -23,8 +23,8 @@ def models_of(scales, seed: int):
     return models
 
 
-def line_of_trust(models) -> str:
-    [(_, line)] = noise.trust_of_all(models).values()
+def words_of_the_limit(models) -> str:
+    [(_, line)] = noise.resolution_of_all(models).values()
     return line
 
 
@@ -42,29 +42,29 @@ def test_with_the_misses_needed_r2_is_about_what_was_asked():
         noise.misses_needed(alpha, sizes[:2])
 
 
-def test_trusted_k_is_where_the_misses_run_out():
+def test_the_largest_resolved_k_is_where_the_misses_run_out():
     ks = np.array([1, 10, 100, 1000])
     misses = np.outer([10_000, 1000, 100, 10], np.ones(6))
-    assert noise.trusted_k(ks, misses, 100) == pytest.approx(100)
-    assert noise.trusted_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
-    assert noise.trusted_k(ks, misses, 1) == np.inf
-    assert np.isnan(noise.trusted_k(ks, misses, 1e5))
+    assert noise.largest_resolved_k(ks, misses, 100) == pytest.approx(100)
+    assert noise.largest_resolved_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
+    assert noise.largest_resolved_k(ks, misses, 1) == np.inf
+    assert np.isnan(noise.largest_resolved_k(ks, misses, 1e5))
 
 
-def test_without_a_law_no_k_is_trusted():
+def test_without_a_law_no_k_is_resolved():
     models = models_of((2.0, 1.9, 2.1, 1.95, 2.05), seed=1)  # in no order of size
-    assert "alpha at k = 100 contains 0" in line_of_trust(models)
+    assert "alpha at k = 100 contains 0" in words_of_the_limit(models)
     worse = sorted(models, key=lambda one: one.ce())
     larger_is_worse = []
     for i, one in enumerate(worse):
         manifest = one.manifest.model_copy(update={"S": 10 ** (6 + i)})
         larger_is_worse.append(replace(one, manifest=manifest))
-    assert "alpha at k = 100 is below 0" in line_of_trust(larger_is_worse)
+    assert "alpha at k = 100 is below 0" in words_of_the_limit(larger_is_worse)
 
 
-def test_each_family_gets_a_line_of_trust():
+def test_each_family_gets_its_resolution_limit():
     models = models_of((2.2, 2.0, 1.8), seed=0)
-    line = line_of_trust(models)
+    line = words_of_the_limit(models)
     assert line.startswith("f on c: with 5,000 tokens and these 3 sizes trust k up to ")
     upto = int(line.split("up to ")[1].split(" ")[0].replace(",", ""))
     sizes = [one.manifest.S for one in models]
@@ -72,4 +72,4 @@ def test_each_family_gets_a_line_of_trust():
     misses = np.array([TOKENS * (1 - one.rbp(upto)) for one in models])
     harmonic_mean = len(misses) / (1 / misses).sum()
     assert harmonic_mean == pytest.approx(noise.misses_needed(alpha, sizes), rel=0.2)
-    assert noise.trust_of_all(models[:2]) == {}
+    assert noise.resolution_of_all(models[:2]) == {}

@@ -5,7 +5,7 @@ import pytest
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
-from rbpkit.stats.noise import Trust
+from rbpkit.stats.noise import Resolution
 from rbpkit.stats.prediction import predict_sizes
 
 SIZES = np.geomspace(1e6, 1e9, 5)
@@ -51,13 +51,13 @@ LAW = a_curve(SIZES**-0.1 * WIGGLE**0.01, "RBP_10")
 def test_a_law_in_doubt_says_so_and_reaches_one_decade(curve, upto, note):
     near, above = SIZES[-1] * 9.9, SIZES[-1] * 11
     below = SIZES[0] / 11
-    trusts = {("c", "f"): Trust(upto, "")}
-    found = predict_sizes([curve], [near, above, below], trusts=trusts)
+    resolutions = {("c", "f"): Resolution(upto, "")}
+    found = predict_sizes([curve], [near, above, below], resolutions=resolutions)
     assert set(found.table["note"]) == {note}
     assert len(found.table) == (1 if note else 3)
     for refusal in found.refused:
         assert note in refusal and "1.04 decades" in refusal and "--force" in refusal
-    forced = predict_sizes([curve], [near, above, below], trusts=trusts, force=True)
+    forced = predict_sizes([curve], [near, above, below], resolutions=resolutions, force=True)
     assert forced.table["note"].tolist() == [note] * 3 and not forced.refused
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from rbpkit.axis import AxisFit
     from rbpkit.files.manifest import Manifest
+    from rbpkit.loss_law import LossFit
     from rbpkit.summary import Summary
 
 FACTORS = {"k": 1e3, "m": 1e6, "b": 1e9}
@@ -79,7 +79,7 @@ def fit(
     if figure is not None:
         check_figure(figure)
     from rbpkit.fit import curves_of_all, family_lines, fit_curves
-    from rbpkit.stats.noise import trust_of_all
+    from rbpkit.stats.noise import resolution_of_all
 
     summaries = chosen.load(records)
     ks = each_k(k)
@@ -96,17 +96,17 @@ def fit(
     for reason in fits.refused:
         say(f"no fit: {reason}")
     print_table(fits.table, form)
-    for trust in trust_of_all(summaries).values():
-        say(trust.words)
+    for resolution in resolution_of_all(summaries).values():
+        say(resolution.words)
     if figure is not None:
         from rbpkit.plots import curve_points, law_figure
 
         save_figure(law_figure(curves), curve_points("measured", curves), figure)
 
 
-def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[AxisFit]:
+def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[LossFit]:
     """The lines of log(-log RBP_k) on log CE; a line on standard error for each that is missing."""
-    from rbpkit.axis import fit_against_ce
+    from rbpkit.loss_law import fit_against_ce
 
     fits, refused = fit_against_ce(summaries, ks)
     if not fits:
@@ -116,13 +116,13 @@ def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[AxisFi
     return fits
 
 
-def _print_lines_in_ce(fits: Sequence[AxisFit], form: Form, figure: Path | None) -> None:
+def _print_lines_in_ce(fits: Sequence[LossFit], form: Form, figure: Path | None) -> None:
     """The table of the lines, and their picture."""
     import pandas as pd
 
-    from rbpkit.axis import axis_table
+    from rbpkit.loss_law import loss_table
 
-    print_table(axis_table(fits), form)
+    print_table(loss_table(fits), form)
     if figure is None:
         return
     from rbpkit.fit import Curve
@@ -194,26 +194,26 @@ def predict(
     summaries = chosen.load(records)
     ks = each_k(k)
     if ce:
-        from rbpkit.axis import predict_from_ce
+        from rbpkit.loss_law import predict_from_ce
 
         print_table(predict_from_ce(_lines_in_ce(summaries, ks), ce, level), form)
         return
     from rbpkit.fit import curves_of_all, family_lines
-    from rbpkit.stats.noise import trust_of_all
+    from rbpkit.stats.noise import resolution_of_all
     from rbpkit.stats.prediction import predict_sizes
 
     sizes = tuple(dict.fromkeys(size or ()))  # each once, in the order given
     family_lines(summaries)  # refuses two models of one size
-    trusts = trust_of_all(summaries)
-    predicted = predict_sizes(curves_of_all(summaries, ks), sizes, level, trusts, force)
+    resolutions = resolution_of_all(summaries)
+    predicted = predict_sizes(curves_of_all(summaries, ks), sizes, level, resolutions, force)
     table = predicted.table
     if table.empty:
         raise InputError(f"{records}: nothing could be predicted; {predicted.refused[0]}")
     for reason in predicted.refused:
         say(f"no prediction: {reason}")
     if table["note"].any():
-        for trust in trusts.values():
-            say(trust.words)
+        for resolution in resolutions.values():
+            say(resolution.words)
     _warn_of_extrapolation(table)
     if form.name not in ("json", "csv"):
         shown_sizes = [f"{S:.6g}" for S in table["S"]]

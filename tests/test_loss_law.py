@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_summaries import made
 
-from rbpkit import InputError, axis
+from rbpkit import InputError, loss_law
 
 
 @pytest.fixture(scope="module")
@@ -24,26 +24,26 @@ def test_models_that_did_not_score_the_same_tokens_are_on_no_common_line(name, m
     *four, last = models
     value = "other" if name == "fingerprint" else 7 + getattr(last.manifest, name)
     other = dataclasses.replace(last, manifest=last.manifest.model_copy(update={name: value}))
-    fits, refused = axis.fit_against_ce([*four, other], [1])
-    assert [fit.models for fit in fits] == [axis.fit_against_ce(four, [1])[0][0].models]
+    fits, refused = loss_law.fit_against_ce([*four, other], [1])
+    assert [fit.models for fit in fits] == [loss_law.fit_against_ce(four, [1])[0][0].models]
     assert len(refused) == 1
 
 
 def test_the_lines_of_measured_models_against_cross_entropy(models):
-    fits, refused = axis.fit_against_ce(models, [1, 10])
+    fits, refused = loss_law.fit_against_ce(models, [1, 10])
     assert not refused and [fit.k for fit in fits] == [1, 10]
     fit = fits[0]
     # Least squares of log(-log RBP_k) on log CE, written out.
     x, y = np.log(fit.ce), np.log(-np.log(fit.rbp))
     slope, intercept = np.polyfit(x, y, 1)
     assert fit.line.slope == pytest.approx(slope)
-    assert fit.off == pytest.approx(y - intercept - slope * x, abs=1e-12)
-    table = axis.axis_table(fits)
-    assert table["farthest"].iloc[0] == fit.models[int(np.argmax(np.abs(fit.off)))]
-    inside = axis.predict_from_ce(fits, [float(fit.ce.mean())])
+    assert fit.residual == pytest.approx(y - intercept - slope * x, abs=1e-12)
+    table = loss_law.loss_table(fits)
+    assert table["farthest"].iloc[0] == fit.models[int(np.argmax(np.abs(fit.residual)))]
+    inside = loss_law.predict_from_ce(fits, [float(fit.ce.mean())])
     assert (inside["note"] == "").all()
     assert (inside["RBP_low"] < inside["RBP"]).all()
     assert (inside["RBP"] < inside["RBP_high"]).all()
-    assert "outside the measured" in axis.predict_from_ce(fits, [99.0])["note"].iloc[0]
+    assert "outside the measured" in loss_law.predict_from_ce(fits, [99.0])["note"].iloc[0]
     with pytest.raises(InputError, match="cross-entropy must be positive"):
-        axis.predict_from_ce(fits, [0.0])
+        loss_law.predict_from_ce(fits, [0.0])

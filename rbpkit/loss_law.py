@@ -17,7 +17,7 @@ from rbpkit.fit import Array, Measured, PowerLawFit, fit_power_law, minus_log, r
 
 
 @dataclass(frozen=True, eq=False)
-class AxisFit:
+class LossFit:
     """-log RBP_k = C CE^eps_k over all models that were measured on one text with one tokenizer.
 
     - corpus, V: the text, and the rows of the output matrix, which tell tokenizers apart.
@@ -36,7 +36,7 @@ class AxisFit:
     line: PowerLawFit
 
     @property
-    def off(self) -> Array:
+    def residual(self) -> Array:
         """(n,) how far each model's -log RBP_k lies above the line: log units, 0.01 is 1%."""
         on_the_line = self.line.predict(self.ce).loss
         return np.log(minus_log(self.rbp)) - np.log(on_the_line)
@@ -44,7 +44,7 @@ class AxisFit:
 
 def fit_against_ce(
     measured: Iterable[Measured], ks: Sequence[int] = (1, 10, 100)
-) -> tuple[list[AxisFit], list[str]]:
+) -> tuple[list[LossFit], list[str]]:
     """The lines of log(-log RBP_k) on log CE, and a line on each text and k that has none.
 
     Models are compared on the same tokens only: one text (fingerprint), one V, one max_length and
@@ -70,20 +70,20 @@ def fit_against_ce(
             except InputError as error:
                 refused.append(f"{corpus}, V = {V:,}, RBP_{k}: {error}")
                 continue
-            fits.append(AxisFit(corpus, V, k, names, ce, rbp, line))
+            fits.append(LossFit(corpus, V, k, names, ce, rbp, line))
     return fits, refused
 
 
-def axis_table(fits: Iterable[AxisFit]) -> pd.DataFrame:
-    """A row for each line: its slope with a 95% interval, and how far models are off it.
+def loss_table(fits: Iterable[LossFit]) -> pd.DataFrame:
+    """A row for each line: its slope with a 95% interval, and the residuals of its models.
 
-    Columns: corpus, V, quantity, n, CE_min, CE_max (nats), eps, eps_low, eps_high, off (root mean
-    square, in %), farthest (the model farthest off) and its distance in %.
+    Columns: corpus, V, quantity, n, CE_min, CE_max (nats), eps, eps_low, eps_high, residual_percent
+    (root mean square), farthest (the model with the largest residual) and farthest_percent.
     """
     rows = []
     for fit in fits:
         low, high = fit.line.slope_interval
-        farthest = int(np.argmax(np.abs(fit.off)))
+        farthest = int(np.argmax(np.abs(fit.residual)))
         row = {
             "corpus": fit.corpus,
             "V": fit.V,
@@ -94,16 +94,16 @@ def axis_table(fits: Iterable[AxisFit]) -> pd.DataFrame:
             "eps": fit.line.slope,
             "eps_low": low,
             "eps_high": high,
-            "off_percent": 100 * root_mean_square(fit.off),
+            "residual_percent": 100 * root_mean_square(fit.residual),
             "farthest": fit.models[farthest],
-            "farthest_percent": 100 * fit.off[farthest],
+            "farthest_percent": 100 * fit.residual[farthest],
         }
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def predict_from_ce(
-    fits: Iterable[AxisFit], losses: Sequence[float], level: float = 0.95
+    fits: Iterable[LossFit], losses: Sequence[float], level: float = 0.95
 ) -> pd.DataFrame:
     """RBP_k of one new model of which only the cross-entropy is known, for each line and loss.
 
