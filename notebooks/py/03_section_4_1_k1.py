@@ -34,7 +34,7 @@ from scipy import special, stats
 
 from rbpkit import fit_curves, fit_power_law, paper
 from rbpkit.check import check_parameters
-from rbpkit.stats.curves import published_curves
+from rbpkit.curves import published_curves
 from rbpkit_notebooks import notebook_03 as draw
 from rbpkit_notebooks.claims import Verdicts, counted
 

@@ -32,7 +32,7 @@ import pandas as pd
 
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.check import check_parameters
-from rbpkit.stats.curves import published_curves
+from rbpkit.curves import published_curves
 from rbpkit_notebooks import notebook_04 as draw
 from rbpkit_notebooks.claims import Verdicts, counted
 

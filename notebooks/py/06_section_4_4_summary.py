@@ -32,7 +32,7 @@ from scipy import stats
 
 from rbpkit import paper
 from rbpkit.check import check_parameters
-from rbpkit.stats.curves import published_curves, table1_curves
+from rbpkit.curves import published_curves, table1_curves
 from rbpkit_notebooks import notebook_06 as draw
 from rbpkit_notebooks.claims import Verdicts, counted, span
 

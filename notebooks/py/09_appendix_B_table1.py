@@ -32,7 +32,7 @@ from scipy import stats
 
 from rbpkit import fit_power_law, paper
 from rbpkit.check import check_parameters
-from rbpkit.stats.curves import table1_curves
+from rbpkit.curves import table1_curves
 from rbpkit_notebooks import notebook_09 as draw
 from rbpkit_notebooks.claims import Verdicts, counted
 

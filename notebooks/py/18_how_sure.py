@@ -33,7 +33,7 @@ from scipy.stats import t
 
 from rbpkit import fit_power_law, paper, plots
 from rbpkit.check import check_parameters
-from rbpkit.stats.curves import published_curves
+from rbpkit.curves import published_curves
 from rbpkit_notebooks import notebook_18 as draw
 from rbpkit_notebooks import tables_18 as tables
 

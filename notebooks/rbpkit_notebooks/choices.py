@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from rbpkit.curves import in_order
 from rbpkit.records import load_summaries
-from rbpkit.stats.curves import in_order
 from rbpkit.summary import Summary
 from rbpkit_pocket.paths import SUMMARIES
 

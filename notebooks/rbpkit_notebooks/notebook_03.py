@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from rbpkit import paper, plots
+from rbpkit.curves import Curves, measured_curves
 from rbpkit.fit import Array, Curve, fit_power_law, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.stats.curves import Curves, measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
 from rbpkit_notebooks.exercises import check_of

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.ticker import MultipleLocator
 
 from rbpkit import plots
+from rbpkit.curves import measured_curves
 from rbpkit.fit import Curve, PowerLawFit, rbp_curve
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.stats.curves import measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
 from rbpkit_notebooks.exercises import check_of

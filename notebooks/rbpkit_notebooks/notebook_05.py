@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.stats import chi2
 
 from rbpkit import paper, plots
+from rbpkit.fit import models_of
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys
-from rbpkit.stats.curves import models_of
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
 from rbpkit_notebooks.exercises import check_of

@@ -11,9 +11,9 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from rbpkit import paper, plots
+from rbpkit.curves import measured_curves
 from rbpkit.fit import Array, fit_curves
 from rbpkit.palette import CONTEXT, INK, OTHER
-from rbpkit.stats.curves import measured_curves
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
 from rbpkit_notebooks.exercises import check_of

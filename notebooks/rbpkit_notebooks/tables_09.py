@@ -11,8 +11,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.files.writing import as_csv, write_whole
-from rbpkit.fit import curves_of_all, fit_curves
-from rbpkit.stats.curves import models_of
+from rbpkit.fit import curves_of_all, fit_curves, models_of
 from rbpkit_notebooks.choices import read_study
 
 CELL = ["dataset", "k", "family"]

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law, minus_log
-from rbpkit.stats.curves import models_of
+from rbpkit.fit import fit_power_law, minus_log, models_of
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
 

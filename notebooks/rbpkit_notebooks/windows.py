@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Array
-from rbpkit.stats.curves import models_of
+from rbpkit.fit import Array, models_of
 from rbpkit.summary import Summary
 
 # How far a share read from a figure can be from its fraction: half of the sixth decimal, and some.

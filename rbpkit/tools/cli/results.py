@@ -79,7 +79,7 @@ def fit(
     if figure is not None:
         check_figure(figure)
     from rbpkit.fit import curves_of_all, family_lines, fit_curves
-    from rbpkit.stats.noise import resolution_of_all
+    from rbpkit.resolution import resolution_of_all
 
     summaries = chosen.load(records)
     ks = each_k(k)
@@ -199,8 +199,8 @@ def predict(
         print_table(predict_from_ce(_lines_in_ce(summaries, ks), ce, level), form)
         return
     from rbpkit.fit import curves_of_all, family_lines
-    from rbpkit.stats.noise import resolution_of_all
-    from rbpkit.stats.prediction import predict_sizes
+    from rbpkit.prediction import predict_sizes
+    from rbpkit.resolution import resolution_of_all
 
     sizes = tuple(dict.fromkeys(size or ()))  # each once, in the order given
     family_lines(summaries)  # refuses two models of one size
@@ -305,7 +305,7 @@ def compare(
     Then the documents in which they differ most, by their number in the order of the protocol, with
     their beginning if the text is --text or a plugin's.
     """
-    from rbpkit.stats.paired import differences, most_different
+    from rbpkit.paired import differences, most_different
 
     of_a, of_b = (_summary(records, name, chosen) for name in (a, b))
     table = differences(of_a, of_b, each_k(k))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, Fits, PowerLawFit, fit_power_law
-from rbpkit.stats.noise import Resolution
+from rbpkit.resolution import Resolution
 
 # How many decades outside of the measured sizes a law in doubt is still used.
 DOUBTFUL_DECADES = 1.0
@@ -29,7 +29,7 @@ def predict_sizes(
 ) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
-    resolutions: of each corpus and family, as `noise.resolution_of_all` gives them.
+    resolutions: of each corpus and family, as `resolution.resolution_of_all` gives them.
     force: use a law in doubt for any size, and not only up to DOUBTFUL_DECADES outside.
 
     The table's columns, one row for each curve and size:

@@ -5,8 +5,8 @@ import pytest
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
-from rbpkit.stats.noise import Resolution
-from rbpkit.stats.prediction import predict_sizes
+from rbpkit.prediction import predict_sizes
+from rbpkit.resolution import Resolution
 
 SIZES = np.geomspace(1e6, 1e9, 5)
 

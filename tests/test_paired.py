@@ -10,8 +10,8 @@ from made_summaries import made
 
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
+from rbpkit.paired import differences, most_different
 from rbpkit.resampling import interval, resample_weights
-from rbpkit.stats.paired import differences, most_different
 
 
 @pytest.fixture

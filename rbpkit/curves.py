@@ -10,8 +10,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, M, Measured, curve_of, fit_power_law, rbp_curve
-from rbpkit.fit import models_of as models_of
+from rbpkit.fit import Curve, M, Measured, curve_of, fit_power_law, models_of, rbp_curve
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made_summaries import made
 
+from rbpkit import resolution
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_rbp_law
-from rbpkit.stats import noise
 
 V, TOKENS = 4096, 5000
 
@@ -24,13 +24,13 @@ def models_of(scales, seed: int):
 
 
 def words_of_the_limit(models) -> str:
-    [(_, line)] = noise.resolution_of_all(models).values()
+    [(_, line)] = resolution.resolution_of_all(models).values()
     return line
 
 
 def test_with_the_misses_needed_r2_is_about_what_was_asked():
     sizes, alpha = np.geomspace(1e6, 1e8, 6), 0.1
-    misses = noise.misses_needed(alpha, sizes, 0.9)
+    misses = resolution.misses_needed(alpha, sizes, 0.9)
     x = np.log(sizes) - np.log(sizes).mean()
     noise_of_a_point = misses**-0.5
     drawn = np.random.default_rng(0).normal(-alpha * x, noise_of_a_point, (20_000, sizes.size))
@@ -39,16 +39,16 @@ def test_with_the_misses_needed_r2_is_about_what_was_asked():
     every = (drawn**2).sum(axis=1)
     assert explained.mean() / every.mean() == pytest.approx(0.9, abs=0.01)
     with pytest.raises(InputError, match="three sizes"):
-        noise.misses_needed(alpha, sizes[:2])
+        resolution.misses_needed(alpha, sizes[:2])
 
 
 def test_the_largest_resolved_k_is_where_the_misses_run_out():
     ks = np.array([1, 10, 100, 1000])
     misses = np.outer([10_000, 1000, 100, 10], np.ones(6))
-    assert noise.largest_resolved_k(ks, misses, 100) == pytest.approx(100)
-    assert noise.largest_resolved_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
-    assert noise.largest_resolved_k(ks, misses, 1) == np.inf
-    assert np.isnan(noise.largest_resolved_k(ks, misses, 1e5))
+    assert resolution.largest_resolved_k(ks, misses, 100) == pytest.approx(100)
+    assert resolution.largest_resolved_k(ks, misses, 10**2.5) == pytest.approx(10**1.5)
+    assert resolution.largest_resolved_k(ks, misses, 1) == np.inf
+    assert np.isnan(resolution.largest_resolved_k(ks, misses, 1e5))
 
 
 def test_without_a_law_no_k_is_resolved():
@@ -71,5 +71,5 @@ def test_each_family_gets_its_resolution_limit():
     alpha = fit_rbp_law(sizes, [one.rbp(100) for one in models]).alpha
     misses = np.array([TOKENS * (1 - one.rbp(upto)) for one in models])
     harmonic_mean = len(misses) / (1 / misses).sum()
-    assert harmonic_mean == pytest.approx(noise.misses_needed(alpha, sizes), rel=0.2)
-    assert noise.resolution_of_all(models[:2]) == {}
+    assert harmonic_mean == pytest.approx(resolution.misses_needed(alpha, sizes), rel=0.2)
+    assert resolution.resolution_of_all(models[:2]) == {}

@@ -2,9 +2,8 @@
 
 import pytest
 
-from rbpkit import paper
+from rbpkit import curves, paper
 from rbpkit.fit import fit_power_law
-from rbpkit.stats import curves
 
 
 @pytest.mark.parametrize(("k", "lines"), [(1, 16), (100, 16), (30_000, 9), (78, 16)])
