@@ -10,7 +10,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, M, Measured, curve_of, fit_power_law, models_of, rbp_curve
+from rbpkit.fit import Curve, M, Measured, ce_curve, fit_power_law, models_of, rbp_curve
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""
@@ -88,13 +88,13 @@ def measured_curves(
             missing.append(f"not measured: {family} on {corpus}")
             continue
         if k is None:
-            curve = curve_of(measured, corpus, family, lambda model: model.ce(), "CE")
+            curve = ce_curve(measured, corpus, family)
         else:
             curve = rbp_curve(measured, k, corpus, family)
         try:
             fit_power_law(curve.S, curve.loss, labels=curve.models)
         except InputError as error:
-            missing.append(f"no fit: {family}, {corpus}, {curve.quantity}: {error}")
+            missing.append(f"no fit: {curve.title}: {error}")
         else:
             curves[corpus, family] = curve
     return curves, missing

@@ -141,13 +141,63 @@ def fit_power_law(
     Raises InputError, never returns a number, for fewer than three points, unequal lengths, values
     that are not positive and finite, an S or a loss that is the same at all points, a bad level.
     """
-    S, loss = _as_points(S, "the loss", loss, labels)
-    allowed = (loss > 0) & (loss < np.inf)
     rule = (
         "be positive and finite (an RBP_k of 1 gives 0, an RBP_k of 0 gives infinity);"
         " take another k or leave the point out"
     )
-    _check_points("the loss", loss, allowed, rule, labels)
+    return _fit_line(*_as_points(S, "the loss", loss, np.inf, rule, labels), level)
+
+
+def fit_rbp_law(
+    S: ArrayLike, rbp: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
+) -> PowerLawFit:
+    """The law -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3): `fit_power_law` of -log RBP_k.
+
+    S: (n,) non-embedding parameters. rbp: (n,) RBP_k = Pr(R <= k), each strictly between 0 and 1.
+    level, labels and the errors are as in `fit_power_law`; an RBP_k of 0 or 1 has no place on the
+    line (its loss is infinite or zero) and is refused by name, never clipped.
+    """
+    rule = "lie between 0 and 1, both excluded; take another k or leave the point out"
+    S, rbp = _as_points(S, "RBP_k", rbp, 1, rule, labels)
+    return _fit_line(S, minus_log(rbp), level)
+
+
+def _as_points(
+    S: ArrayLike,
+    name: str,
+    values: ArrayLike,
+    most: float,
+    rule: str,
+    labels: Sequence[str] | None,
+) -> tuple[Array, Array]:
+    """S and the values, (n,) float64, each between 0 and `most`; InputError names the first bad."""
+    with reason(f"cannot fit: S and {name} must be numbers"):
+        S, values = np.asarray(S, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    n = S.size if labels is None else len(labels)
+    if not S.shape == values.shape == (n,):
+        raise InputError(
+            f"cannot fit: S, {name} and the labels must be lists of one length,"
+            f" not of shape {S.shape}, {values.shape} and ({n},)"
+        )
+    if n < MIN_POINTS:
+        raise InputError(
+            f"cannot fit a power law to {n} point(s): two always lie on a line;"
+            f" measure models of at least {MIN_POINTS} sizes"
+        )
+    rule_of_S = "be a positive, finite parameter count"
+    for what, array, limit, must in (("S", S, np.inf, rule_of_S), (name, values, most, rule)):
+        refused = np.flatnonzero(~((array > 0) & (array < limit)))
+        if refused.size:
+            point = refused[0]
+            label = "" if labels is None else f" ({list(labels)[point]})"
+            raise InputError(
+                f"cannot fit: {what} is {array[point]:g} at point {point}{label}; it must {must}"
+            )
+    return S, values
+
+
+def _fit_line(S: Array, loss: Array, level: float) -> PowerLawFit:
+    """S, loss: (n,) positive and finite. InputError if all S or losses are equal."""
     log_S, log_loss = np.log(S), np.log(loss)
     if _all_equal(log_S):
         raise InputError(
@@ -175,58 +225,6 @@ def fit_power_law(
         sum_squares_log_S=float(S.size * log_S.var()),
         S_min=float(S.min()),
         S_max=float(S.max()),
-    )
-
-
-def fit_rbp_law(
-    S: ArrayLike, rbp: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
-) -> PowerLawFit:
-    """The law -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3): `fit_power_law` of -log RBP_k.
-
-    S: (n,) non-embedding parameters. rbp: (n,) RBP_k = Pr(R <= k), each strictly between 0 and 1.
-    level, labels and the errors are as in `fit_power_law`; an RBP_k of 0 or 1 has no place on the
-    line (its loss is infinite or zero) and is refused by name, never clipped.
-    """
-    S, rbp = _as_points(S, "RBP_k", rbp, labels)
-    allowed = (rbp > 0) & (rbp < 1)
-    rule = "lie between 0 and 1, both excluded; take another k or leave the point out"
-    _check_points("RBP_k", rbp, allowed, rule, labels)
-    return fit_power_law(S, minus_log(rbp), level=level)
-
-
-def _as_points(
-    S: ArrayLike, name: str, values: ArrayLike, labels: Sequence[str] | None
-) -> tuple[Array, Array]:
-    """S and the values as (n,) float64, every S checked; InputError if they are no points."""
-    with reason(f"cannot fit: S and {name} must be numbers"):
-        S, values = np.asarray(S, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    n = S.size if labels is None else len(labels)
-    if not S.shape == values.shape == (n,):
-        raise InputError(
-            f"cannot fit: S, {name} and the labels must be lists of one length,"
-            f" not of shape {S.shape}, {values.shape} and ({n},)"
-        )
-    if n < MIN_POINTS:
-        raise InputError(
-            f"cannot fit a power law to {n} point(s): two always lie on a line;"
-            f" measure models of at least {MIN_POINTS} sizes"
-        )
-    allowed = (S > 0) & (S < np.inf)
-    _check_points("S", S, allowed, "be a positive, finite parameter count", labels)
-    return S, values
-
-
-def _check_points(
-    what: str, values: Array, allowed: NDArray[np.bool_], rule: str, labels: Sequence[str] | None
-) -> None:
-    """InputError that names the first point that is not allowed, and the rule."""
-    refused = np.flatnonzero(~allowed)
-    if not refused.size:
-        return
-    first = refused[0]
-    label = "" if labels is None else f" ({list(labels)[first]})"
-    raise InputError(
-        f"cannot fit: {what} is {values[first]:g} at point {first}{label}; it must {rule}"
     )
 
 
@@ -276,6 +274,11 @@ class Curve:
     figure: str = ""
 
     @property
+    def title(self) -> str:
+        """Family, corpus and quantity, as messages name the curve."""
+        return f"{self.family}, {self.corpus}, {self.quantity}"
+
+    @property
     def loss(self) -> np.ndarray:
         """What falls as a power of S: CE itself, else -log of the share (inf if it is 0)."""
         if self.quantity == "CE":
@@ -298,7 +301,16 @@ def curve_of(
     text (fingerprint), cut at different lengths, or by different tokenizers.
     """
     measured = list(measured)
-    corpus, family = _only_pair(measured, corpus, family)
+    pairs = sorted({corpus_and_family(model) for model in measured})
+    matching = [pair for pair in pairs if corpus in (None, pair[0]) and family in (None, pair[1])]
+    if len(matching) != 1:
+        problem = "name one corpus and one family" if matching else "nothing was measured"
+        offered = "; ".join(" / ".join(pair) for pair in pairs) or "nothing at all"
+        raise InputError(
+            f"{problem} for corpus {corpus or 'any'}, family {family or 'any'};"
+            f" there is (corpus / family): {offered}"
+        )
+    [(corpus, family)] = matching
     chosen = models_of(measured, corpus, family)
     _check_same_settings(chosen, corpus, family)
     _check_one_checkpoint(model.manifest for model in chosen)
@@ -325,22 +337,6 @@ def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
     """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
     chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
     return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
-
-
-def _only_pair(
-    measured: Sequence[Measured], corpus: str | None, family: str | None
-) -> tuple[str, str]:
-    """The (corpus, family) that was asked for, or the only one; InputError if there is no such."""
-    pairs = sorted({corpus_and_family(model) for model in measured})
-    matching = [pair for pair in pairs if corpus in (None, pair[0]) and family in (None, pair[1])]
-    if len(matching) == 1:
-        return matching[0]
-    problem = "name one corpus and one family" if matching else "nothing was measured"
-    offered = "; ".join(" / ".join(pair) for pair in pairs) or "nothing at all"
-    raise InputError(
-        f"{problem} for corpus {corpus or 'any'}, family {family or 'any'};"
-        f" there is (corpus / family): {offered}"
-    )
 
 
 def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -> None:
@@ -457,7 +453,7 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
         try:
             fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
         except InputError as error:
-            refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
+            refused.append(f"{curve.title}: {error}")
             continue
         low, high = fit.slope_interval
         about = (curve.corpus, curve.family, curve.quantity)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,12 @@ class LossFit:
     line: PowerLawFit
 
     @property
+    def about(self) -> dict[str, object]:
+        """The first columns of its rows in tables."""
+        quantity, n = f"RBP_{self.k}", len(self.models)
+        return {"corpus": self.corpus, "V": self.V, "quantity": quantity, "n": n}
+
+    @property
     def residual(self) -> Array:
         """(n,) how far each model's -log RBP_k lies above the line: log units, 0.01 is 1%."""
         on_the_line = self.line.predict(self.ce).loss
@@ -51,11 +58,10 @@ def fit_against_ce(
     stride, and as many tokens.
     Raises InputError if nothing was measured.
     """
-    groups: dict[tuple[str, str, int, int, int, int], list[Measured]] = {}
+    same_tokens = attrgetter("corpus", "fingerprint", "V", "max_length", "stride", "tokens")
+    groups: dict[tuple, list[Measured]] = {}
     for model in measured:
-        one = model.manifest
-        cut = one.max_length, one.stride, one.tokens
-        groups.setdefault((one.corpus, one.fingerprint, one.V, *cut), []).append(model)
+        groups.setdefault(same_tokens(model.manifest), []).append(model)
     if not groups:
         raise InputError("nothing was measured, so there is no line in cross-entropy")
     fits, refused = [], []
@@ -84,11 +90,7 @@ def loss_table(fits: Iterable[LossFit]) -> pd.DataFrame:
     for fit in fits:
         low, high = fit.line.slope_interval
         farthest = int(np.argmax(np.abs(fit.residual)))
-        row = {
-            "corpus": fit.corpus,
-            "V": fit.V,
-            "quantity": f"RBP_{fit.k}",
-            "n": len(fit.models),
+        row = fit.about | {
             "CE_min": fit.ce[0],
             "CE_max": fit.ce[-1],
             "eps": fit.line.slope,
@@ -118,11 +120,7 @@ def predict_from_ce(
                 raise InputError(f"a cross-entropy must be positive and finite, not {ce:g}")
             predicted = fit.line.predict(ce, level=level)
             # A larger loss is a smaller RBP, so the ends change places.
-            row = {
-                "corpus": fit.corpus,
-                "V": fit.V,
-                "quantity": f"RBP_{fit.k}",
-                "n": len(fit.models),
+            row = fit.about | {
                 "CE": ce,
                 "RBP": np.exp(-predicted.loss),
                 "RBP_low": np.exp(-predicted.high),

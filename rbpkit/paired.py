@@ -15,8 +15,6 @@ from rbpkit.errors import InputError
 from rbpkit.resampling import interval
 from rbpkit.summary import Summary, resample
 
-MUST_AGREE = ("corpus", "fingerprint", "documents", "max_length", "stride")
-
 
 def check_comparable(a: Summary, b: Summary) -> None:
     """InputError, one line, unless both models scored the same tokens of the same documents.
@@ -24,7 +22,7 @@ def check_comparable(a: Summary, b: Summary) -> None:
     Summaries have no tokens. Two tokenizers are told apart by how many tokens a document has.
     """
     names = f"{a.manifest.model} and {b.manifest.model}"
-    for setting in MUST_AGREE:
+    for setting in ("corpus", "fingerprint", "documents", "max_length", "stride"):
         of_a, of_b = getattr(a.manifest, setting), getattr(b.manifest, setting)
         if of_a != of_b:
             found = f"{str(of_a)[:15]} and {str(of_b)[:15]}"
@@ -46,17 +44,14 @@ def differences(a: Summary, b: Summary, ks: Sequence[int]) -> pd.DataFrame:
     """
     check_comparable(a, b)
     drawn = resample([a, b], ks)
-    rows = [_row("CE", a.ce(), b.ce(), drawn.ce)]
+    found = [("CE", a.ce(), b.ce(), drawn.ce)]
     for place, k in enumerate(ks):
-        rows.append(_row(f"RBP_{k}", a.rbp(k), b.rbp(k), drawn.rbp[:, :, place]))
-    return pd.DataFrame(rows)
-
-
-def _row(quantity: str, of_a: float, of_b: float, draws: np.ndarray) -> dict[str, object]:
-    """draws: (B, 2), of both models."""
-    low, high = interval(draws[:, 1] - draws[:, 0])
-    numbers = {"A": of_a, "B": of_b, "B-A": of_b - of_a, "low": low, "high": high}
-    return {"quantity": quantity, **numbers}
+        found.append((f"RBP_{k}", a.rbp(k), b.rbp(k), drawn.rbp[:, :, place]))
+    rows = []
+    for quantity, of_a, of_b, draws in found:  # draws: (B, 2), of both models
+        low, high = interval(draws[:, 1] - draws[:, 0])
+        rows.append((quantity, of_a, of_b, of_b - of_a, low, high))
+    return pd.DataFrame(rows, columns=["quantity", "A", "B", "B-A", "low", "high"])
 
 
 def most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
@@ -68,13 +63,13 @@ def most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
     """
     check_comparable(a, b)
     nats = b.document_nll - a.document_nll
-    order = np.argsort(-np.abs(nats), kind="stable")[:count]
-    tokens = a.document_tokens[order]
+    tokens = a.document_tokens
     columns = {
-        "document": a.document[order],
+        "document": a.document,
         "tokens": tokens,
-        "CE_A": a.document_nll[order] / tokens,
-        "CE_B": b.document_nll[order] / tokens,
-        "nats": nats[order],
+        "CE_A": a.document_nll / tokens,
+        "CE_B": b.document_nll / tokens,
+        "nats": nats,
     }
-    return pd.DataFrame(columns)
+    order = np.argsort(-np.abs(nats), kind="stable")[:count]
+    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)

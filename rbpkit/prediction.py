@@ -49,20 +49,20 @@ def predict_sizes(
             raise InputError(f"a size must be a positive number of parameters, not {size:g}")
     rows, refused = [], []
     for curve in curves:
-        name = f"{curve.family}, {curve.corpus}, {curve.quantity}"
         try:
             fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
         except InputError as error:
-            refused.append(f"{name}: {error}")
+            refused.append(f"{curve.title}: {error}")
             continue
-        doubt = _doubt(curve, fit, (resolutions or {}).get((curve.corpus, curve.family)))
+        doubt = _doubt(curve.quantity, fit, (resolutions or {}).get((curve.corpus, curve.family)))
         for size in sizes:
-            beyond = math.log10(size) - math.log10(fit.S_max)
-            short = math.log10(size) - math.log10(fit.S_min)
-            decades = max(beyond, 0.0) + min(short, 0.0)  # one of the two is 0
+            nearest = min(max(size, fit.S_min), fit.S_max)  # of the measured range
+            decades = math.log10(size) - math.log10(nearest)
             if doubt and abs(decades) > DOUBTFUL_DECADES and not force:
                 far = f"{size:.6g} is {abs(decades):.2f} decades outside of the sizes measured"
-                refused.append(f"{name}: {doubt}, and {far}; --force (force=True) predicts it")
+                refused.append(
+                    f"{curve.title}: {doubt}, and {far}; --force (force=True) predicts it"
+                )
                 continue
             predicted = fit.predict(size, level=level)
             losses = np.array([predicted.loss, predicted.low, predicted.high])
@@ -73,12 +73,12 @@ def predict_sizes(
     return Fits(pd.DataFrame(rows, columns=list(_COLUMNS)), tuple(refused))
 
 
-def _doubt(curve: Curve, fit: PowerLawFit, limit: Resolution | None) -> str:
+def _doubt(quantity: str, fit: PowerLawFit, limit: Resolution | None) -> str:
     """Why a law is in doubt, in a few words; "" if it is not."""
     low, high = fit.alpha_interval
     if low <= 0:
         return "alpha may be 0" if high >= 0 else "alpha is below 0"
-    is_rbp = curve.quantity.startswith("RBP_")
-    if limit is None or not is_rbp or int(curve.quantity.removeprefix("RBP_")) <= limit.k:
+    is_rbp = quantity.startswith("RBP_")
+    if limit is None or not is_rbp or int(quantity.removeprefix("RBP_")) <= limit.k:
         return ""
     return "no k is trusted" if math.isnan(limit.k) else f"trusted up to k = {limit.k:,.0f}"

@@ -46,14 +46,8 @@ def largest_resolved_k(ks: np.ndarray, misses: np.ndarray, needed: float) -> flo
     first = too_few[0]
     if first == 0:
         return float("nan")
-    log_ks = np.log(np.asarray(ks, float))
-    log_mean = np.log(mean)
-    # np.interp wants its x to rise, and the misses fall with k.
-    log_k = np.interp(
-        np.log(needed),
-        [log_mean[first], log_mean[first - 1]],
-        [log_ks[first], log_ks[first - 1]],
-    )
+    between = [first, first - 1]  # np.interp wants its x to rise, and the misses fall with k
+    log_k = np.interp(np.log(needed), np.log(mean[between]), np.log(ks[between]))
     return float(np.exp(log_k))
 
 
