@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.resampling import interval
-from rbpkit.summary import Summary, resample
+from rbpkit.summary import Summary, interval, resample
 
 
 def check_comparable(a: Summary, b: Summary) -> None:

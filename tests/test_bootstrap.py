@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rbpkit import resampling
+from rbpkit import summary as summary_module
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
-from rbpkit.summary import resample
+from rbpkit.summary import interval, resample, resample_weights, weight_blocks
 
 UNITS = np.array([0, 1, 1, 2, 2, 2])
 
@@ -26,16 +26,16 @@ def test_units_of_summaries_are_modules_of_pocket_corpora_and_documents_of_other
 
 
 def test_blocks_are_the_same_draws(monkeypatch):
-    whole = resampling.resample_weights(UNITS, draws=20)
-    monkeypatch.setattr(resampling, "KEPT", 0)
-    monkeypatch.setattr(resampling, "BLOCK", 6 * 7)
-    blocks = list(resampling.weight_blocks(UNITS, 20))
+    whole = resample_weights(UNITS, draws=20)
+    monkeypatch.setattr(summary_module, "KEPT", 0)
+    monkeypatch.setattr(summary_module, "BLOCK", 6 * 7)
+    blocks = list(weight_blocks(UNITS, 20))
     assert [len(block) for block in blocks] == [7, 7, 6]
     assert np.array_equal(whole, np.concatenate(blocks))
 
 
 def test_weights_take_whole_units_and_as_many_as_there_are():
-    weights = resampling.resample_weights(UNITS, draws=200)
+    weights = resample_weights(UNITS, draws=200)
     assert (weights[:, 1] == weights[:, 2]).all()
     assert (weights[:, 3] == weights[:, 5]).all()
     one_of_each_unit = weights[:, [0, 1, 3]]
@@ -49,22 +49,22 @@ def test_bad_bootstrap_is_refused():
         ([0, 1, 2], 0),
     ):
         with pytest.raises(InputError):
-            resampling.resample_weights(np.array(units, dtype=int), draws=draws)
+            resample_weights(np.array(units, dtype=int), draws=draws)
     with pytest.raises(InputError):
-        resampling.interval(np.array([0.0, np.nan]))
+        interval(np.array([0.0, np.nan]))
 
 
 def test_intervals_of_a_mean_cover_by_modules_and_not_by_documents():
     """Modules of five documents that share half of their variance: 400 corpora, 95% intervals."""
     rng = np.random.default_rng(0)
     units = np.repeat(np.arange(80), 5)
-    of_units = resampling.resample_weights(units, 400)
-    of_documents = resampling.resample_weights(np.arange(400), 400)
+    of_units = resample_weights(units, 400)
+    of_documents = resample_weights(np.arange(400), 400)
     covered = np.zeros(2)
     for _ in range(400):
         values = rng.normal(size=80)[units] + rng.normal(size=400)
         for place, weights in enumerate((of_units, of_documents)):
-            low, high = resampling.interval(weights @ values / 400)
+            low, high = interval(weights @ values / 400)
             covered[place] += low <= 0 <= high
     assert 0.915 <= covered[0] / 400 <= 0.98  # a percentile interval of 80 is a little short
     assert covered[1] / 400 < 0.85
@@ -78,7 +78,7 @@ def readme(shipped):
 def test_resampled_losses_are_counts_by_hand(readme):
     models = readme[:3]
     found = resample(models, (1, 100), draws=5)
-    weights = resampling.resample_weights(models[0].document_units, 5)
+    weights = resample_weights(models[0].document_units, 5)
     for m, summary in enumerate(models):
         hits_at_100 = summary.document_hits[:, list(summary.k_grid).index(100)]
         for b in range(5):

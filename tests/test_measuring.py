@@ -20,13 +20,13 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from rbpkit import resampling
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks, rank_columns
 from rbpkit.models import load_model, model_in_memory
 from rbpkit.records import Records, amend, iter_manifests, load_summaries
+from rbpkit.summary import interval, resample_weights
 
 
 def naive(model, encoded) -> np.ndarray:
@@ -320,10 +320,10 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
     assert sorted(set(records.to_pandas()["unit"])) == [0, 1, 2]
 
     # Letters of one author are alike or not: the interval by hand, of three units.
-    weights = resampling.resample_weights(summary.document_units)
+    weights = resample_weights(summary.document_units)
     hits = summary.document_hits[:, summary.k_grid.tolist().index(500)]
     shares = weights @ hits / (weights @ summary.document_tokens)
-    assert summary.rbp_interval(500) == pytest.approx(resampling.interval(shares))
+    assert summary.rbp_interval(500) == pytest.approx(interval(shares))
 
     status, _, err = rbpkit(*arguments)  # the same job, whose units are now the documents
     assert status == 0 and "done before with other units" in err

@@ -11,7 +11,7 @@ from made_summaries import made
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.paired import differences, most_different
-from rbpkit.resampling import interval, resample_weights
+from rbpkit.summary import interval, resample_weights
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from rbpkit.files.writing import as_csv, write_whole
 from rbpkit.models import LoadedModel
-from rbpkit.resampling import interval, resample_weights
+from rbpkit.summary import interval, resample_weights
 from rbpkit_pocket import paths
 
 LENGTH = 40
