@@ -1,57 +1,69 @@
-"""The reference of options, made from rbpkit/settings.py: `python docs/options.py` writes it.
+"""The reference of options, made from signatures: `python docs/options.py` writes it.
 
-`make site` makes the page again, and a test compares the committed one with the settings.
+`make site` makes the page again, and a test compares the committed one with the signatures.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rbpkit import settings
+from rbpkit import load_corpus, load_model, measure
+from rbpkit.files.manifest import JobKey
+from rbpkit.tools.cli.options import arguments_help
 
 PAGE = Path(__file__).with_name("options.md")
 HEAD = """# Options
 
-After this page you know every setting of a measurement. It is made from `rbpkit/settings.py`.
+After this page you know every setting of a measurement. It is made from the signatures of
+`load_corpus`, `load_model` and `measure`.
 
 A setting has one name everywhere: `--max-length 256` on the command line, `max_length=256` in
-Python, `max_length: 256` in a parameter file. Those of *model*, except `allow_pickle` and
-`tokenizer`, and of *server* are not in parameter files. A setting *in the key* changes what is
-measured: a job with another value is another job. [Measure](measure.md) shows the settings in use,
-and `rbpkit COMMAND --help` lists the other options of a command.
+Python, `max_length: 256` in a parameter file. Of the settings of *load_model* a parameter file has
+`tokenizer`, `dtype` and `device`. A setting *in the key* changes what is measured: a job with
+another value is another job. [Measure](measure.md) shows the settings in use, and
+`rbpkit COMMAND --help` lists the other options of a command.
 """
-TABLE = "| option | value | default | in the key | what it is |\n| --- | --- | --- | --- | --- |\n"
+TABLE = (
+    "| argument | value | default | in the key | what it is |\n| --- | --- | --- | --- | --- |\n"
+)
+# Of a running program, and not of a measurement.
+LEFT_OUT = ("progress", "say")
 
 
-def value_of(schema: dict[str, Any]) -> str:
-    """What may be given: of a choice, the one that is not nothing."""
-    [one] = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type") != "null"]
-    if "enum" in one:
-        return ", ".join(one["enum"])
-    if one["type"] == "boolean":
-        return "none: a switch"
-    if one["type"] == "string":
-        return "words"
-    top = f" to {one['maximum']}" if "maximum" in one else " or more"
-    return f"{one['minimum']}{top}"
+def value_of(annotation: str) -> str:
+    """What may be given, in words."""
+    kind = annotation.removesuffix(" | None")
+    words = {"int": "a whole number", "bool": "true or false", "str": "words"}
+    return words.get(kind, "float32, bfloat16, float16" if kind == "Dtype" else "an object")
+
+
+def rows_of(function: Callable[..., Any]) -> str:
+    """The rows of a function's keyword arguments."""
+    helps = arguments_help(function)
+    rows = ""
+    for name, argument in inspect.signature(function).parameters.items():
+        if argument.kind is not argument.KEYWORD_ONLY or name in LEFT_OUT:
+            continue
+        has_default = argument.default not in (None, False)
+        cells = (
+            f"`{name}`",
+            value_of(argument.annotation),
+            str(argument.default) if has_default else "",
+            "yes" if name in JobKey.model_fields and name != "revision" else "",
+            helps[name],
+        )
+        rows += f"| {' | '.join(cells)} |\n"
+    return rows
 
 
 def page() -> str:
     """The whole page, in Markdown."""
     parts = HEAD
-    for kind in (*settings.PARTS, settings.ServerSettings):
-        parts += f"\n## {kind.__name__.removesuffix('Settings')}\n\n{TABLE}"
-        for name, schema in kind.model_json_schema()["properties"].items():
-            default = schema.get("default")
-            cells = (
-                f"`--{name.replace('_', '-')}`",
-                value_of(schema),
-                "" if default is None or default is False else str(default),
-                "yes" if schema.get("in_key") else "",
-                schema["description"],
-            )
-            parts += f"| {' | '.join(cells)} |\n"
+    for function in (load_corpus, load_model, measure):
+        parts += f"\n## {function.__name__}\n\n{TABLE}{rows_of(function)}"
     return parts
 
 

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+)
 
-from rbpkit.settings import Settings
+from rbpkit.errors import InputError, nearest, shown
 
 
 def _without_doubles(value: Any) -> tuple[Any, ...]:
@@ -27,8 +34,18 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
 Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
 
 
-class Shown(Settings):
+GONE = {
+    "allow_pickle": "pickled weights are admitted, as torch reads nothing but weights from them",
+    "threads": "set OMP_NUM_THREADS; a sweep shares the cores among its workers",
+    "image": "`rbpkit pocket captions` measures models that read pictures",
+}
+"""Settings of version 0.3.0 that are no more -> what to do instead."""
+
+
+class Shown(BaseModel):
     """What the notebooks show: their parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
 
     families: Names = ()
     corpus_names: Names = ()
@@ -37,11 +54,33 @@ class Shown(Settings):
     records_dir: str = ""
     figures_dir: str = ""
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any], where: str) -> Self:
+        """These parameters. Raises InputError, one line that names every key at fault."""
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            faults = "; ".join(map(cls._problem, error.errors()))
+            raise InputError(f"{where}: {faults}") from error
+
+    @classmethod
+    def _problem(cls, fault: Any) -> str:
+        """One fault that pydantic found, as a line: the key, what is wrong, what was given."""
+        key = str(fault["loc"][0])
+        if fault["type"] == "extra_forbidden":
+            if key in GONE:
+                return f"{key} is no longer a setting: {GONE[key]}"
+            return f"unknown setting {key!r}{nearest(key, cls.model_fields)}"
+        if fault["type"] == "missing":
+            return f"{key} is missing"
+        why = fault["msg"].removeprefix("Value error, ")
+        return f"{key}={shown(fault['input'])}: {why[0].lower()}{why[1:]}"
+
 
 # Keys of a study that say how it is measured: `papermill -f` gives a notebook all of a file.
 OF_MEASURING = frozenset(
-    "allow_pickle batch_tokens changed_text device documents dtype field max_length model_ids"
-    " prompt revisions seed source stride threads tokenizer unit".split()
+    "batch_tokens changed_text device documents dtype field max_length model_ids prompt revisions"
+    " seed source stride tokenizer unit".split()
 )
 
 

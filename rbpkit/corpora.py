@@ -20,17 +20,17 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from rbpkit import plugins
-from rbpkit.errors import InputError, check_path, nearest, reason
+from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
 from rbpkit.files.text_files import (
     SUFFIXES,
+    Columns,
     Document,
+    checked_columns,
     document_of,
-    fields_of,
     list_files,
     read_documents,
     text_fingerprint,
 )
-from rbpkit.settings import TextSettings
 
 PROTOCOL_DOCUMENTS = 1000  # taken from each corpus by the authors
 
@@ -157,12 +157,20 @@ class Corpus:
         return np.array([number_of[unit] for unit in self.units], dtype=np.int32)
 
     @classmethod
-    def of(cls, texts: Iterable[Any], name: str = "texts", **columns: Any) -> Corpus:
+    def of(
+        cls,
+        texts: Iterable[Any],
+        name: str = "texts",
+        *,
+        field: str | None = None,
+        unit: str | None = None,
+        prompt: str | None = None,
+    ) -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
         texts: any iterable of strings, or of rows by column (a `datasets.Dataset`).
         name: the corpus's id.
-        columns: field, unit and prompt, as of `load_corpus`.
+        field, unit, prompt: columns of rows, as of `load_corpus`.
 
         Texts without a visible character are left out. Raises InputError for anything else, and for
         no text.
@@ -171,10 +179,7 @@ class Corpus:
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
             raise InputError(f"{name}: {kind} is not a list of texts; give one column or split")
-        for key in ("documents", "seed"):
-            if columns.get(key) is not None:
-                raise InputError(f"{key}: only for a corpus by name or in files; leave it out")
-        text = TextSettings.of(columns)
+        text = checked_columns(field, unit, prompt)
         kind = "rows by column" if text.unit or text.prompt else "strings"
         documents = []
         with reason(f"{name}: the documents must be {kind}"):
@@ -211,50 +216,61 @@ def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
 
 
 def load_corpus(
-    name_or_path: str | os.PathLike[str], *, revision: str | None = None, **settings: Any
+    corpus: str | os.PathLike[str],
+    *,
+    documents: int | None = None,
+    seed: int | None = 42,
+    field: str | None = None,
+    unit: str | None = None,
+    prompt: str | None = None,
+    revision: str | None = None,
+    changed_text: bool = False,
 ) -> Corpus:
     """Documents of a corpus: by default the first 1,000, shuffled with seed 42 (Appendix A).
 
-    name_or_path: one of `ON_HUB` or the corpus of a plugin ("pocket:prose"), in any case (a file
+    corpus: one of `ON_HUB` or the corpus of a plugin ("pocket:prose"), in any case (a file
         of that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those,
         read in the order of their names. A .txt file is one document.
-    revision: of the hub's data set; by default its newest.
-    settings: those of `TextSettings`:
-    documents: how many to take, 0 for all; by default 1,000, and all of a plugin's corpus. Empty
-        ones among them are left out and counted.
-    field: of JSON and Parquet files, the column with the text ("text" if not given), or several
-        joined by "+" whose values are joined by a newline ("prompt+canonical_solution").
-    unit: of such files, the column with the name of what the document was sampled with (its
-        author, its repository), which a bootstrap resamples.
-    prompt: of such files, the column with what is read before the text and not scored. A newline is
-        put between them, unless the prompt ends or the text begins with white space. Of a corpus on
+    documents: How many to take, 0 for all; by default 1000, all of a plugin's corpus. Empty ones
+        among them are left out and counted.
+    seed: Seed of the shuffle that picks documents; in Python None takes them in order. C4, and
+        plugins' corpora that say so, are always taken in their own order.
+    field: Column with the text; a+b joins two. Of JSON and Parquet files, by default "text"; the
+        values of several are joined by a newline ("prompt+canonical_solution").
+    unit: Column with the text's author or source, which intervals resample. Of such files.
+    prompt: Column that is read before the text, and not scored. Of such files. A newline is put
+        between them, unless the prompt ends or the text begins with white space. Of a corpus on
         the hub that is made of several columns, the one that is not scored ("question" of
         HotpotQA); they are joined as ever.
-    seed: None takes documents in their own order. C4, and plugins' corpora that say so, are always
-        taken in their own order.
+    revision: Branch, tag or commit of a data set on the hub; by default its newest.
+    changed_text: Admit another text than that of a plugin's reference numbers.
 
     Raises InputError for an unknown name, a hub that does not answer, files that cannot be read
-    as text, a field that is missing, a corpus without text.
+    as text, a field that is missing, a corpus without text, and another text than that of a
+    plugin's reference numbers.
     """
-    if not isinstance(name_or_path, str):
-        check_path("the corpus", name_or_path)
-    text = TextSettings.of(settings)
-    target = _resolve(name_or_path)
+    if not isinstance(corpus, str):
+        check_path("the corpus", corpus)
+    for key, number in {"documents": documents, "seed": seed}.items():
+        if number is not None:
+            check_whole(key, number, 0)
+    text = checked_columns(field, unit, prompt)
+    target = _resolve(corpus)
     if target not in ON_HUB and revision is not None:
         raise InputError(f"revision: only for corpora on the hub, not for {target}; leave it out")
     if isinstance(target, Path):
         source = {"kind": "file", "path": str(target)}
-        return _from_files(target.resolve().name, list_files(target), text, source)
-    fixed = {"field", "unit"}
-    if target not in ON_HUB:
-        fixed.add("prompt")
-    given = fixed & text.given.keys()
-    if given:
-        key = min(given)
-        raise InputError(f"{key}: that of {target} is fixed; leave {key} out")
+        files = list_files(target)
+        return _from_files(target.resolve().name, files, text, documents, seed, source)
+    fixed = ("field", "unit") if target in ON_HUB else ("field", "prompt", "unit")
+    for key in fixed:
+        if getattr(text, key) is not None:
+            raise InputError(f"{key}: that of {target} is fixed; leave {key} out")
     if target in ON_HUB:
-        return _from_hub(target, text, revision)
-    return _from_plugin(target, text)
+        return _from_hub(target, prompt, documents, seed, revision)
+    loaded = _from_plugin(target, documents, seed)
+    check_text(loaded, changed_text)
+    return loaded
 
 
 def known_corpus(given: str) -> str | None:
@@ -332,46 +348,48 @@ def chosen(
 def _from_files(
     id: str,
     files: Sequence[Path],
-    text: TextSettings,
+    text: Columns,
+    documents: int | None,
+    seed: int | None,
     source: dict[str, Any],
     hub: HubCorpus | None = None,
 ) -> Corpus:
     """The corpus of the rows of files; of the hub's, as its entry in `ON_HUB` says."""
     keep, in_order = (None, False) if hub is None else (hub.keep, hub.in_order)
     read = functools.partial(read_documents, files, text, keep, newline=hub is not None)
-    seed = None if in_order else text.seed
-    source |= {"files": [file.name for file in files], "field": "+".join(fields_of(text))}
+    source |= {"files": [file.name for file in files], "field": "+".join(text.fields)}
     if text.prompt is not None:
         source["prompt"] = text.prompt
-    documents = PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
-    taken, protocol = chosen(read, documents, seed)
+    count = PROTOCOL_DOCUMENTS if documents is None else documents or None
+    taken, protocol = chosen(read, count, None if in_order else seed)
     return _make(id, taken, source, protocol)
 
 
-def _from_plugin(name: str, text: TextSettings) -> Corpus:
+def _from_plugin(name: str, documents: int | None, seed: int | None) -> Corpus:
     found = plugins.corpus_text(name)
     with reason(f"{name}: needs a list of texts; units: give one for each document"):
         texts = list(found.texts)
         units = [None] * len(texts) if found.units is None else list(found.units)
-        documents = [Document(*row) for row in zip(texts, units, strict=True)]
+        rows = [Document(*row) for row in zip(texts, units, strict=True)]
     source = {
         "kind": plugins.prefix_of(name),
         "path": found.where,
         "as_shipped": found.as_shipped,
     }
-    seed = text.seed if found.shuffled else None
-    taken, protocol = chosen(lambda: documents, text.documents or None, seed)
+    taken, protocol = chosen(lambda: rows, documents or None, seed if found.shuffled else None)
     return _make(name, taken, source, protocol)
 
 
-def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:
+def _from_hub(
+    name: str, prompt: str | None, documents: int | None, seed: int | None, revision: str | None
+) -> Corpus:
     """The files come from the local cache of the hub; what it lacks is downloaded first."""
     from huggingface_hub import snapshot_download
 
     hub = ON_HUB[name]
-    fields = [field for field in hub.fields if field != text.prompt]
-    if text.prompt is not None and (text.prompt != hub.fields[0] or not fields):
-        raise InputError(f"prompt={text.prompt!r}: {name} is made of {' and '.join(hub.fields)}")
+    fields = [field for field in hub.fields if field != prompt]
+    if prompt is not None and (prompt != hub.fields[0] or not fields):
+        raise InputError(f"prompt={prompt!r}: {name} is made of {' and '.join(hub.fields)}")
     with reason(f"{name}: cannot fetch {hub.path} from the Hugging Face hub; is there a network?"):
         folder = snapshot_download(
             hub.path, repo_type="dataset", revision=revision, allow_patterns=list(hub.files)
@@ -380,8 +398,8 @@ def _from_hub(name: str, text: TextSettings, revision: str | None) -> Corpus:
     for pattern in hub.files:
         files += _parts(Path(folder), pattern)
     source = {"kind": "hub", "path": hub.path, "revision": Path(folder).name}
-    columns = text.model_copy(update={"field": "+".join(fields)})
-    return _from_files(name, files, columns, source, hub)
+    columns = Columns("+".join(fields), prompt=prompt)
+    return _from_files(name, files, columns, documents, seed, source, hub)
 
 
 def _parts(folder: Path, pattern: str) -> list[Path]:

@@ -43,6 +43,12 @@ def check_whole(key: str, value: object, least: int) -> None:
         raise InputError(f"{key}={shown(value)}: must be a whole number, {least} or more")
 
 
+def check_name(key: str, value: object) -> None:
+    """InputError that names the key, unless the value is a string with a visible character."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{key}={shown(value)}: must be a name, and not empty")
+
+
 def check_path(key: str, value: object) -> None:
     """InputError that names the key, unless the value is a path or a name, and not empty."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else ""

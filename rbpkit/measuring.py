@@ -13,7 +13,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,9 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 import rbpkit
-from rbpkit.corpora import Corpus, check_text, load_corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
-from rbpkit.errors import InputError, check_path, one_line
-from rbpkit.files.devices import set_threads
+from rbpkit.errors import InputError, check_name, check_path, check_whole, one_line
 from rbpkit.files.manifest import LATER_FIELDS, Manifest, beginnings
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
@@ -46,18 +45,10 @@ from rbpkit.records import (
     summary_of,
     write_records,
 )
-from rbpkit.settings import (
-    ModelSettings,
-    ReadingSettings,
-    RunSettings,
-    ServerSettings,
-    TextSettings,
-    check_known,
-)
 from rbpkit.summary import Summary
 
-BATCH_TOKENS = RunSettings.of({}).batch_tokens
-MAX_LENGTH = ReadingSettings.of({}).max_length
+BATCH_TOKENS = 8192
+MAX_LENGTH = 512
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,40 +104,39 @@ def measure(
     *,
     tokenizer: Any = None,
     name: str | None = None,
+    family: str | None = None,
+    max_length: int = MAX_LENGTH,
+    stride: int = 0,
+    batch_tokens: int = BATCH_TOKENS,
     force: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = lambda line: None,
-    **settings: Any,
 ) -> Measurement:
     """Rank every scored token of `corpus` under `model`; with `out`, write records and summary.
 
-    model: a hub id, a folder or a plugin's PLUGIN:NAME; what `load_model` gives, or any other
-        `Ranker`; or a `transformers` model, or a `peft` PeftModel, in memory with its own
-        `tokenizer` (see `model_in_memory`).
+    model: a hub id, a folder or a plugin's PLUGIN:NAME, as `load_model` opens it by default; what
+        `load_model` gives, or any other `Ranker`; or a `transformers` model, or a `peft` PeftModel of
+        one, in memory with its own `tokenizer` (see `model_in_memory`).
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
         `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
         `datasets.Dataset`, any iterable), all of them.
     out: a folder; without one, nothing is written.
     tokenizer: of a model in memory. Of a folder that has none, the folder or hub id of its
         tokenizer.
-    name: what to call the model in the records.
-    force: run a finished job again.
-    progress: a bar on standard error.
-    say: gets lines for people, also if text is left out.
-    settings: of a corpus that is read here those of `load_corpus`, of a model that is loaded here
-        those of `load_model`, and:
-    max_length: truncate documents at this many tokens (Appendix A: 512), or at the model's context
-        if that is shorter.
-    stride: from 1 on, documents are scored whole, in windows of max_length tokens that are this far
-        apart (see `encode`); 0 or None truncates.
-    batch_tokens: the most tokens of a forward pass, padding included. Another value changes last
+    name: Call the model so in the records.
+    family: The models that it is fitted with; by default the model's type.
+    max_length: Truncate documents at this many tokens. The paper's number is 512 (Appendix A). A
+        model whose context is shorter truncates there.
+    stride: Score all, in windows of max_length this far apart; 0: off. See `encode`.
+    batch_tokens: Most tokens of one forward pass, padding included. Another value changes last
         bits, and now and then a rank by one. If memory runs out, smaller batches are taken and
         `say` gets a line; the manifest keeps the number that was asked for.
-    threads: of the CPU; 0 leaves them as they are.
-    changed_text: measure a plugin's corpus although it is not the text of the reference numbers.
+    force: Measure again what is done.
+    progress: a bar on standard error.
+    say: gets lines for people, also if text is left out.
 
     A finished job with the same key (see `JobKey`) is not run again, but it takes the family that
-    `load_model` was given; `say` is told what else differs. Jobs with other keys are left alone. A
+    was given; `say` is told what else differs. Jobs with other keys are left alone. A
     job that another process is measuring is waited for.
 
     Raises InputError for a model or corpus that cannot be used or leaves nothing to score,
@@ -157,23 +147,19 @@ def measure(
         check_path("out", out)
     if not callable(say):
         raise InputError("say: must be a function that takes a line")
-    if settings.get("stride", 0) is None:
-        settings["stride"] = 0
-    parts = (TextSettings, ReadingSettings, ModelSettings, RunSettings, ServerSettings)
-    check_known(settings, *parts)
-    reading, run = ReadingSettings.among(settings), RunSettings.among(settings)
+    for key, word in {"name": name, "family": family}.items():
+        if word is not None:
+            check_name(key, word)
+    check_whole("max_length", max_length, 2)
+    check_whole("stride", stride, 0)
+    check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
-    about_text = TextSettings.among(settings)
-    text = opened_corpus(corpus, about_text)
-    check_text(text, about_text.changed_text)
-    set_threads(run.threads)
-    named = ModelSettings.among(settings | {"name": name})
-    given = named.given | ServerSettings.among(settings).given
-    with _opened(model, tokenizer, given, run, progress) as ranker:
+    text = opened_corpus(corpus)
+    with _opened(model, tokenizer, name, family, progress) as ranker:
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
-        encoded = ranker.encode(text, reading)
-        planned = planned_manifest(ranker, text, encoded, reading, run.batch_tokens)
+        encoded = ranker.encode(text, max_length, stride)
+        planned = planned_manifest(ranker, text, encoded, batch_tokens)
         job_run = functools.partial(ranked, ranker, text, encoded, planned, say, progress)
         if out is None:
             records, path, found_done = job_run(), None, False
@@ -185,7 +171,7 @@ def measure(
     if changed:
         say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
     cut_at = f"--max-length {encoded.max_length}"
-    if encoded.max_length < reading.max_length:
+    if encoded.max_length < max_length:
         cut_at = f"the model's context of {ranker.context}"
     coverage, is_whole = _coverage(text, encoded, cut_at)
     if not is_whole:
@@ -193,57 +179,43 @@ def measure(
     return Measurement(summary, path, found_done, coverage, records)
 
 
-def opened_corpus(
-    corpus: Corpus | str | os.PathLike[str] | Iterable[Any], settings: TextSettings
-) -> Corpus:
+def opened_corpus(corpus: Corpus | str | os.PathLike[str] | Iterable[Any]) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
-        for key in settings.given.keys() - {"changed_text"}:
-            raise InputError(f"{key}: only for a corpus that is read here; give it to load_corpus")
         return corpus
     if isinstance(corpus, (str, os.PathLike)):
-        return load_corpus(corpus, **settings.given)
-    return Corpus.of(corpus, **settings.given)
+        return load_corpus(corpus)
+    return Corpus.of(corpus)
 
 
+@contextmanager
 def _opened(
-    model: Any, tokenizer: Any, given: dict[str, Any], run: RunSettings, progress: bool
-) -> AbstractContextManager[Ranker]:
-    """What `measure` takes as a model, ready to be measured in this block.
-
-    given: how it is found and called; run: how it is run.
-    """
-    name = given.pop("name", None)
+    model: Any, tokenizer: Any, name: str | None, family: str | None, progress: bool
+) -> Iterator[Ranker]:
+    """What `measure` takes as a model, ready to be measured in this block."""
     if isinstance(model, (str, os.PathLike)):
-        if tokenizer is not None:
-            given, tokenizer = given | {"tokenizer": tokenizer}, None
-        model = load_model(model, progress=progress, **given, **run.given)
+        yield load_model(model, tokenizer=tokenizer, name=name, family=family, progress=progress)
+    elif not isinstance(model, Ranker):
+        with model_in_memory(model, tokenizer, name) as loaded:
+            loaded.family = family or loaded.family
+            yield loaded
     else:
-        for key in (*given, *run.given.keys() & {"device"}):
-            raise InputError(f"{key}: only for a model that is loaded here; give it to load_model")
-        dtype = getattr(model, "dtype", None)
-        if "dtype" in run.given and str(dtype).removeprefix("torch.") != run.dtype:
-            raise InputError(f"dtype={run.dtype!r}: the model is loaded already, in {dtype}")
-    if not isinstance(model, Ranker):
-        return model_in_memory(model, tokenizer, name)
-    if tokenizer is not None:
-        raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
-    missing = [one.name for one in fields(Ranker) if not hasattr(model, one.name)]
-    if missing:
-        raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
-    return nullcontext(renamed(model, name))
+        if tokenizer is not None:
+            raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
+        missing = [one.name for one in fields(Ranker) if not hasattr(model, one.name)]
+        if missing:
+            raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
+        yield renamed(model, name, family)
 
 
 def planned_manifest(
     model: Ranker,
     corpus: Corpus,
     encoded: EncodedCorpus,
-    reading: ReadingSettings,
     batch_tokens: int,
 ) -> Manifest:
     """The manifest of the job before it is run: everything that can change its numbers."""
-    as_read = {"max_length": encoded.max_length, "stride": encoded.stride}
-    key = job_key(model, corpus, reading.model_copy(update=as_read))
+    key = job_key(model, corpus, encoded.max_length, encoded.stride)
     versions = {
         "rbpkit": rbpkit.__version__,
         "python": platform.python_version(),

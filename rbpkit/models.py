@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from rbpkit import plugins
 from rbpkit.encoding import Batch, EncodedCorpus
-from rbpkit.errors import InputError, check_path, reason
+from rbpkit.errors import InputError, check_name, check_path, check_whole, reason
 from rbpkit.files.architectures import (
     base_of,
     context_of,
@@ -46,7 +46,6 @@ from rbpkit.files.reading import read_tokenizer, reading_options
 from rbpkit.output_head import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
-from rbpkit.settings import ModelSettings, RunSettings, ServerSettings, check_known
 
 # Constants that older checkpoints hold: causal masks, a version, XGLM's sinusoids.
 _STALE = re.compile(
@@ -56,6 +55,8 @@ _STALE = re.compile(
 
 # Lines of a config that change no number (the dtype shows in the weights).
 _NO_NUMBER = re.compile(r'^ *"(transformers_version|dtype)": .*\n', re.MULTILINE)
+
+Dtype = Literal["float32", "bfloat16", "float16"]
 
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
 
@@ -161,81 +162,120 @@ class LoadedModel(Ranker):
 def load_model(
     model: str | os.PathLike[str],
     *,
+    name: str | None = None,
+    family: str | None = None,
+    revision: str | None = None,
+    tokenizer: str | None = None,
+    dtype: Dtype = "float32",
+    device: str | None = None,
     device_map: str | dict[str, Any] | None = None,
+    trust_remote_code: bool = False,
     local_files_only: bool = False,
     progress: bool = False,
-    **settings: Any,
+    size: int | None = None,
+    vocabulary: int | None = None,
+    served_model: str | None = None,
+    api_key: str | None = None,
+    requests: int = 8,
 ) -> LoadedModel:
     """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
 
     The address of a vLLM server, http://HOST:PORT/v1, is a model too, and so is a file with its
     scores, scores:FILE: whatever has an opener that is registered for its prefix.
 
-    device_map: module -> device, in place of `device` (needs accelerate).
-    local_files_only: never ask the network.
-    progress: show the hub's download bars; nothing else is ever printed.
-    settings: those of `ModelSettings` and `RunSettings`, of which `batch_tokens` and `threads` are
-        left to `measure`:
-    name: what to call it in the records; by default the hub id, or the folder's name.
-    tokenizer: folder or hub id of its tokenizer, if the model's own folder has none.
-    revision: of the hub: a branch, tag or commit.
-    family: the models that this one is fitted with; by default `family_of` its config.
-    allow_pickle: if there are no safetensors, admit `pytorch_model.bin`, which torch's weights-only
-        unpickler reads.
-    trust_remote_code: run Python code that comes with the model.
-    dtype: float32, bfloat16 or float16, whatever the checkpoint's own is.
-    device: by default the first GPU, else the CPU. "auto" spreads a model that is larger than one
-        device over all of them (needs accelerate).
+    name: Call the model so in the records; by default as its hub id or its folder.
+    family: The models that it is fitted with; by default the model's type (`family_of`).
+    revision: Branch, tag or commit of a model on the hub.
+    tokenizer: Folder or hub id of the tokenizer, if it is not in the model's own folder.
+    dtype: Numbers of the network; the output head stays in float32.
+    device: cpu, cuda, or auto: over all GPUs; by default a GPU if there is one. A model that is
+        larger than one device is spread by "auto" (needs accelerate).
+    device_map: Module -> device, in place of `device` (needs accelerate).
+    trust_remote_code: Run Python code that comes with it.
+    local_files_only: Never ask the network.
+    progress: Show the hub's download bars; nothing else is ever printed.
+
+    Of a model behind a vLLM server, or of its scores:
+    size: S of a served model whose config is not here, or of scores.
+    vocabulary: V of a served model whose config is not here, or of scores.
+    served_model: Behind a server: which of its models, if it has several.
+    api_key: Key of the server, else OPENAI_API_KEY; never saved.
+    requests: Documents sent to a server at a time.
 
     A plugin's `Ranker` is given as the plugin makes it. Raises InputError for a model that cannot
     be found, read or run here, for weights that are missing, left over or not finite, for a
     tokenizer that is missing or has ids over V, and for a model that looks ahead.
     """
     check_path("model", model)
-    check_known(settings, ModelSettings, RunSettings, ServerSettings)
-    named, run = ModelSettings.among(settings), RunSettings.among(settings)
-    server = ServerSettings.among(settings)
+    words = {"name": name, "family": family, "revision": revision, "device": device}
+    for key, word in (words | {"served_model": served_model, "api_key": api_key}).items():
+        if word is not None:
+            check_name(key, word)
+    if dtype not in get_args(Dtype):
+        raise InputError(f"dtype={dtype!r}: must be one of {', '.join(get_args(Dtype))}")
+    check_whole("requests", requests, 1)
+    for key, number in {"size": size, "vocabulary": vocabulary}.items():
+        if number is not None:
+            check_whole(key, number, 1)
+
     given = os.fspath(model)
+    of_server = {
+        "size": size,
+        "vocabulary": vocabulary,
+        "served_model": served_model,
+        "api_key": api_key,
+        "requests": requests,
+    }
     prefix = plugins.opener_prefix(given)
     if prefix is not None:
+        named = {"name": name, "family": family, "tokenizer": tokenizer}
         with quiet():
-            opened = plugins.opened(prefix, given, named, server)
+            opened = plugins.opened(prefix, given, **named, **of_server)
         return cast(LoadedModel, opened)  # callers need no more of it than a Ranker has
-    if server.given:
-        raise InputError(f"{min(server.given)}: only of a model behind a server, http://HOST:PORT")
+    for key, value in of_server.items():
+        if value not in (None, 8):
+            raise InputError(f"{key}: only of a model behind a server, http://HOST:PORT")
+
     own_name, found = plugins.resolve_model(given)
     plugin = plugins.prefix_of(given)
     if callable(found):
-        return cast(LoadedModel, _made_by_plugin(str(plugin), own_name, found, named, run))
-    name = named.name or (plugin and own_name)  # the plugin's, wherever its folder is
-    source = Source(named, local_files_only=local_files_only, progress=progress)
-    with quiet():
-        loaded = from_files(found, source, run, device_map)
-    return renamed(loaded, name)
+        loaded: Ranker = _made_by_plugin(str(plugin), own_name, found, dtype)
+    else:
+        source = Source(
+            revision,
+            tokenizer,
+            trust_remote_code,
+            local_files_only=local_files_only,
+            progress=progress,
+        )
+        with quiet():
+            loaded = from_files(found, source, dtype, device, device_map)
+    # A plugin's model has its name from the plugin, wherever its folder is.
+    own_name_or_none = own_name if plugin else None
+    return cast(LoadedModel, renamed(loaded, name or own_name_or_none, family))
 
 
-def renamed(model: AnyRanker, name: str | None) -> AnyRanker:
-    """The same model with another name, which is not its folder's; itself if `name` is None."""
-    if name is None:
+def renamed(model: AnyRanker, name: str | None, family: str | None = None) -> AnyRanker:
+    """The same model with another name, which is not its folder's, or family; None changes none."""
+    if name is None and family is None:
         return model
     model = copy.copy(model)
-    model.name, model.folder = name, ""
+    if name is not None:
+        model.name, model.folder = name, ""
+    model.family = family or model.family
     return model
 
 
-def _made_by_plugin(
-    plugin: str, own_name: str, make: Any, named: ModelSettings, run: RunSettings
-) -> Ranker:
+def _made_by_plugin(plugin: str, own_name: str, make: Any, dtype: str) -> Ranker:
     """The Ranker that a plugin's function makes."""
     what = f"its model {own_name!r}"
     ranker = plugins.called(plugin, what, make)
     if not isinstance(ranker, Ranker):
         kind = type(ranker).__name__
         raise InputError(f"the plugin {plugin!r}: {what} is no Ranker but a {kind}")
-    if "dtype" in run.given and run.dtype != ranker.dtype:
-        raise InputError(f"dtype={run.dtype!r}: {own_name} is in {ranker.dtype}; leave dtype out")
-    ranker = renamed(ranker, named.name or own_name)
-    ranker.family = named.family or ranker.family
+    if dtype not in ("float32", ranker.dtype):
+        raise InputError(f"dtype={dtype!r}: {own_name} is in {ranker.dtype}; leave dtype out")
+    ranker = renamed(ranker, own_name)
     # What goes wrong in it later is told in the same way.
     vars(ranker)["ranks"] = functools.partial(plugins.called, plugin, what, ranker.ranks)
     return ranker
@@ -251,7 +291,8 @@ def _causal(about: dict[str, Any]) -> LoadedModel:
 def from_files(
     model: str | os.PathLike[str],
     source: Source,
-    run: RunSettings,
+    dtype: str,
+    device: str | None = None,
     device_map: Any = None,
     kind: Any = AutoModelForCausalLM,
     make: Callable[[dict[str, Any]], LoadedModel] = _causal,
@@ -261,39 +302,35 @@ def from_files(
     kind: the class of the library that reads it.
     make: makes the model of those of its fields that need no pass, as `_causal`.
     """
-    if device_map is not None and run.device is not None:
-        raise InputError(f"give device ({run.device}) or device_map, not both")
-    place = torch_device(run.device)
-    if run.device == SPREAD:
+    if device_map is not None and device is not None:
+        raise InputError(f"give device ({device}) or device_map, not both")
+    place = torch_device(device)
+    if device == SPREAD:
         device_map = SPREAD
 
     checkpoint = find_checkpoint(model, source)
     options = reading_options(checkpoint, source)
     tokenizer, remark = read_tokenizer(checkpoint.tokenizer, options)
-    network = _read_network(
-        kind,
-        checkpoint,
-        options | {"dtype": run.dtype, "device_map": device_map},
-        source.named.allow_pickle,
-    )
+    options |= {"dtype": dtype, "device_map": device_map}
+    network = _read_network(kind, checkpoint, options)
     S = parameter_counts(network).S  # before an adapter adds its own
     if checkpoint.adapter is not None:
         network = _put_adapter(network, checkpoint.adapter)
 
     spread = "" if device_map is None else " over several devices; do they have room for it?"
-    with reason(f"{checkpoint.name}: the model does not run on {place} in {run.dtype}{spread}"):
+    with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
         if device_map is None:
             network.to(place)  # type: ignore[arg-type]  # its decorator hides self
         else:
             place = _embedding_weight(network).device
-        _check_finite(network, checkpoint.name, run.dtype)
+        _check_finite(network, checkpoint.name, dtype)
         about = {
             "name": checkpoint.name,
             "folder": checkpoint.origin,
             "revision": checkpoint.revision,
-            "family": source.named.family or family_of(network.config),
+            "family": family_of(network.config),
             "S": S,
-            "dtype": run.dtype,
+            "dtype": dtype,
             "device": str(place),
             "notes": _notes(checkpoint, remark),
         }
@@ -364,9 +401,7 @@ def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, where: Pa
 # -- the files of a model ---------------------------------------------------------------------
 
 
-def _read_network(
-    kind: Any, checkpoint: Checkpoint, options: dict[str, Any], allow_pickle: bool
-) -> PreTrainedModel:
+def _read_network(kind: Any, checkpoint: Checkpoint, options: dict[str, Any]) -> PreTrainedModel:
     """The model with every weight read from the checkpoint, and every weight of it used.
 
     kind: the class of the library that reads it. options: as `reading_options`, dtype, device_map.
@@ -382,7 +417,6 @@ def _read_network(
             folder,
             # An adapter is put on afterwards: the library, which would do it here, looks in vain.
             adapter_kwargs={"subfolder": "no adapter"},
-            use_safetensors=None if allow_pickle else True,
             ignore_mismatched_sizes=True,  # so that they are listed, and refused here
             output_loading_info=True,
             **options,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rbpkit import plugins
 from rbpkit.corpora import Corpus
@@ -16,7 +16,6 @@ from rbpkit.errors import InputError
 from rbpkit.files.architectures import context_of
 from rbpkit.files.libraries import quiet
 from rbpkit.files.manifest import JobKey
-from rbpkit.settings import ModelSettings, ReadingSettings, settings_in_key
 
 if TYPE_CHECKING:
     from rbpkit.ranker import Ranker
@@ -37,7 +36,13 @@ class ModelFiles:
     context: int | None
 
 
-def find_model(source: str | os.PathLike[str], *, dtype: str, **named: Any) -> ModelFiles:
+def find_model(
+    source: str | os.PathLike[str],
+    *,
+    dtype: str,
+    revision: str | None = None,
+    tokenizer: str | os.PathLike[str] | None = None,
+) -> ModelFiles:
     """A model as its files describe it; the arguments are those of `load_model`.
 
     A plugin's model has its name from the plugin, wherever its folder is. The revision of a folder
@@ -50,14 +55,21 @@ def find_model(source: str | os.PathLike[str], *, dtype: str, **named: Any) -> M
 
     name, found = plugins.resolve_model(os.fspath(source))
     with quiet():
-        checkpoint = find_checkpoint(found, Source(ModelSettings.of(named)))
+        checkpoint = find_checkpoint(found, Source(revision, tokenizer))
         config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
     if plugins.prefix_of(os.fspath(source)) is None:
         name = checkpoint.name
     return ModelFiles(name, checkpoint.revision, dtype, context_of(config))
 
 
-def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None:
+def look_up(
+    model: str,
+    *,
+    revision: str | None = None,
+    tokenizer: str | os.PathLike[str] | None = None,
+    trust_remote_code: bool = False,
+    local_files_only: bool = False,
+) -> None:
     """InputError if a model cannot be found, before any work; its weights are not read.
 
     Of a model of the hub its config and its tokenizer are downloaded. What a plugin makes or opens,
@@ -70,34 +82,40 @@ def look_up(model: str, *, local_files_only: bool = False, **named: Any) -> None
         return
     from rbpkit.files.model_folders import Source, check_tokenizer_files, find_checkpoint
 
-    settings = ModelSettings.of(named)
-    source = Source(settings, local_files_only=local_files_only, weights=False)
+    source = Source(
+        revision,
+        tokenizer,
+        trust_remote_code,
+        local_files_only=local_files_only,
+        weights=False,
+    )
     with quiet():
         checkpoint = find_checkpoint(found, source)
     if checkpoint.gguf is None or checkpoint.tokenizer_name is not None:
         check_tokenizer_files(checkpoint.tokenizer)
 
 
-def why_missing(model: str, **named: Any) -> str:
+def why_missing(
+    model: str,
+    *,
+    revision: str | None = None,
+    tokenizer: str | os.PathLike[str] | None = None,
+) -> str:
     """Why a model cannot be found on this machine; "" if it can, or if it is a plugin's."""
     if plugins.prefix_of(model) is not None:  # it may have to be trained first
         return ""
     try:
-        look_up(model, local_files_only=True, **named)
+        look_up(model, revision=revision, tokenizer=tokenizer, local_files_only=True)
     except InputError as error:
         return str(error)
     return ""
 
 
-def job_key(model: Ranker | ModelFiles, corpus: Corpus, reading: ReadingSettings) -> JobKey:
-    """The key of a model on a corpus, with every setting of the reading that is marked IN_KEY.
+def job_key(model: Ranker | ModelFiles, corpus: Corpus, max_length: int, stride: int) -> JobKey:
+    """The key of a model on a corpus.
 
-    A model whose context is shorter than `reading.max_length` truncates there.
+    A model whose context is shorter than `max_length` truncates there.
     """
-    marked = settings_in_key()
-    how_read = {name: value for name, value in reading.model_dump().items() if name in marked}
-    if model.context is not None:
-        how_read["max_length"] = min(reading.max_length, model.context)
     return JobKey(
         model=model.name,
         revision=model.revision,
@@ -106,5 +124,6 @@ def job_key(model: Ranker | ModelFiles, corpus: Corpus, reading: ReadingSettings
         documents=len(corpus.documents),
         seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
         dtype=model.dtype,
-        **how_read,
+        max_length=min(max_length, model.context or max_length),
+        stride=stride,
     )

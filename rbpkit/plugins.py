@@ -237,13 +237,14 @@ def opener_prefix(model: str) -> str | None:
     return prefix if colon and prefix in _entries("openers") else None
 
 
-def opened(prefix: str, model: str, *settings: Any) -> Any:
+def opened(prefix: str, model: str, **settings: Any) -> Any:
     """The `Ranker` of a model by its whole name, "PREFIX:REST", from the opener of its prefix.
 
-    settings: a `ModelSettings` and a `ServerSettings`.
+    settings: name, family, tokenizer, size, vocabulary, served_model, api_key and requests, as of
+        `load_model`.
     """
     opener = cast(Callable[..., Any], offered(prefix, "openers", object))
-    return called(prefix, f"its model {model!r}", opener, model, *settings)
+    return called(prefix, f"its model {model!r}", opener, model, **settings)
 
 
 def family_models(plugin: str, family: str) -> tuple[str, ...]:

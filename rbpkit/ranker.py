@@ -16,7 +16,6 @@ import numpy as np
 
 from rbpkit.encoding import Batch, EncodedCorpus, encode, groups, padded
 from rbpkit.errors import InputError
-from rbpkit.settings import ReadingSettings
 
 if TYPE_CHECKING:
     from rbpkit.corpora import Corpus
@@ -62,15 +61,15 @@ class Ranker(ABC):
         """The programs that can change its numbers, for the manifest: name -> version."""
         return {}
 
-    def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCorpus:
+    def encode(self, corpus: Corpus, max_length: int, stride: int = 0) -> EncodedCorpus:
         """The corpus as this model reads it: by its tokenizer, and cut at its context.
 
-        Raises InputError as `encoding.encode`.
+        max_length, stride: as of `measure`. Raises InputError as `encoding.encode`.
         """
         if corpus.needs:
             raise InputError(f"{self.name}: it reads no {corpus.needs}, and {corpus.id} has some")
-        max_length = min(reading.max_length, self.context or reading.max_length)
-        return encode(corpus, self.tokenizer, max_length=max_length, stride=reading.stride)
+        max_length = min(max_length, self.context or max_length)
+        return encode(corpus, self.tokenizer, max_length=max_length, stride=stride)
 
     def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
         """The documents in batches, as `encoding.groups`."""

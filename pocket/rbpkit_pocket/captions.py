@@ -21,7 +21,7 @@ from PIL import Image
 from torch import Tensor, nn
 from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
 
-from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, chosen
+from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, check_text, chosen
 from rbpkit.encoding import (
     PAD_ID,
     Batch,
@@ -41,10 +41,17 @@ from rbpkit.files.architectures import output_layer
 from rbpkit.files.libraries import quiet
 from rbpkit.files.model_folders import Source, find_checkpoint
 from rbpkit.files.reading import reading_options
-from rbpkit.files.text_files import Document, document_of, fields_of, list_files, rows_of, value_in
-from rbpkit.models import LoadedModel, from_files, model_in_memory, renamed
+from rbpkit.files.text_files import (
+    Columns,
+    Document,
+    checked_columns,
+    document_of,
+    list_files,
+    rows_of,
+    value_in,
+)
+from rbpkit.models import Dtype, LoadedModel, from_files, model_in_memory, renamed
 from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
-from rbpkit.settings import ModelSettings, ReadingSettings, RunSettings, TextSettings, check_known
 from rbpkit_pocket import paths
 from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded
 
@@ -75,15 +82,20 @@ class Captions(Corpus):
 
 
 def captions_of(
-    rows: Iterable[Any], name: str = "texts", *, image: str, **columns: Any
+    rows: Iterable[Any],
+    name: str = "texts",
+    *,
+    image: str,
+    field: str | None = None,
+    unit: str | None = None,
 ) -> Captions:
     """Captions in memory: all rows by column (a `datasets.Dataset`, a list), in their own order.
 
     image: the column with the picture that the text describes: a PIL picture, an array, encoded
         bytes, the path of a file.
-    columns: field and unit, as of `load_corpus`.
+    field, unit: columns, as of `load_corpus`.
     """
-    text = _columns(columns)
+    text = checked_columns(field, unit, None)
     found = []
     with reason(f"{name}: the documents must be rows by column"):
         for number, row in enumerate(undecoded(rows, image)):
@@ -98,45 +110,53 @@ def captions_of(
 
 
 def load_captions(
-    name_or_path: str | os.PathLike[str],
+    corpus: str | os.PathLike[str],
     *,
     image: str | None = None,
     images: str | os.PathLike[str] | None = None,
-    **settings: Any,
+    documents: int | None = None,
+    seed: int | None = 42,
+    field: str | None = None,
+    unit: str | None = None,
+    changed_text: bool = False,
 ) -> Captions:
     """Captions of the glyphs, as "pocket:glyphs" (`GLYPH_CORPORA`), or of files.
 
-    image: of files the column with the picture that the text describes: the name of its file, or
+    image: Column with the picture that the text describes. Of files: the name of its file, or
         (Parquet) the picture itself.
-    images: the folder that these files are in, and that their names are relative to; by default
-        that of the corpus's own file. No other file is opened.
-    settings: as of `load_corpus`. A caption has no prompt.
+    images: Folder of the pictures, if it is not that of the corpus's own file. Their names are
+        relative to it, and no other file is opened.
+    documents: How many to take, 0 for all; by default 1000, all of the glyphs.
+    seed: Seed of the shuffle that picks documents of files; in Python None takes them in order.
+    field: Column with the text; a+b joins two.
+    unit: Column with the text's author or source, which intervals resample.
+    changed_text: Admit other glyphs than those of the reference numbers.
+
+    A caption has no prompt. Raises InputError as `load_corpus`.
     """
-    text = _columns(settings)
-    corpus = str(name_or_path).removeprefix("pocket:")
-    if corpus in GLYPH_CORPORA:
-        return _glyphs(f"pocket:{corpus}", text.documents)
+    text = checked_columns(field, unit, None)
+    for key, number in {"documents": documents, "seed": seed}.items():
+        if number is not None:
+            check_whole(key, number, 0)
+    name = str(corpus).removeprefix("pocket:")
+    if name in GLYPH_CORPORA:
+        glyphs = _glyphs(f"pocket:{name}", documents)
+        check_text(glyphs, changed_text)
+        return glyphs
     if image is None:
-        raise InputError(f"{name_or_path}: name the column with the pictures, --image (image=)")
-    path = Path(name_or_path).expanduser()
+        raise InputError(f"{corpus}: name the column with the pictures, --image (image=)")
+    path = Path(corpus).expanduser()
     files = list_files(path)
     read = functools.partial(_rows, files, text, image, images)
-    documents = PROTOCOL_DOCUMENTS if text.documents is None else text.documents or None
-    found, protocol = chosen(read, documents, text.seed)
-    about = {"files": [file.name for file in files], "field": "+".join(fields_of(text))}
+    count = PROTOCOL_DOCUMENTS if documents is None else documents or None
+    found, protocol = chosen(read, count, seed)
+    about = {"files": [file.name for file in files], "field": "+".join(text.fields)}
     source = {"kind": "file", "path": str(path), **about}
     return _captions(path.resolve().name, found, source, protocol)
 
 
-def _columns(settings: dict[str, Any]) -> TextSettings:
-    text = TextSettings.of(settings)
-    if text.prompt is not None:
-        raise InputError(f"prompt={text.prompt!r}: a caption has no prompt; leave prompt out")
-    return text
-
-
 def _rows(
-    files: Sequence[Path], text: TextSettings, image: str, images: str | os.PathLike[str] | None
+    files: Sequence[Path], text: Columns, image: str, images: str | os.PathLike[str] | None
 ) -> Iterator[tuple[Document, Picture]]:
     """Each row's caption and its picture, which is not read yet."""
     for file in files:
@@ -316,7 +336,7 @@ class CaptioningModel(LoadedModel):
 
     captioner: Captioner = field(repr=False)
 
-    def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCaptions:
+    def encode(self, corpus: Corpus, max_length: int, stride: int = 0) -> EncodedCaptions:
         """Captions after the prompt; they alone count towards max_length.
 
         A caption's first token is scored too, and its position is 1. Raises InputError for a corpus
@@ -324,10 +344,8 @@ class CaptioningModel(LoadedModel):
         """
         if not isinstance(corpus, Captions):
             raise InputError(f"{self.name}: it reads pictures; give captions, of `load_captions`")
-        if reading.stride:
-            fault = "captions are not read in windows; leave it out"
-            raise InputError(f"stride={reading.stride}: {fault}")
-        max_length = reading.max_length
+        if stride:
+            raise InputError(f"stride={stride}: captions are not read in windows; leave it out")
         if self.context is not None:
             max_length = min(max_length, self.context - self.captioner.places)
         check_whole("max_length", max_length, 2 + self.tokenizer.num_special_tokens_to_add())
@@ -433,9 +451,15 @@ def _common_prefix(ids: np.ndarray, expected: np.ndarray) -> int:
 def load_captioner(
     model: str | os.PathLike[str],
     *,
+    name: str | None = None,
+    family: str | None = None,
+    revision: str | None = None,
+    tokenizer: str | None = None,
+    dtype: Dtype = "float32",
+    device: str | None = None,
+    trust_remote_code: bool = False,
     local_files_only: bool = False,
     progress: bool = False,
-    **settings: Any,
 ) -> CaptioningModel:
     """A model that reads pictures: a hub id, a folder, or a pocket captioner ("pocket:NAME").
 
@@ -443,8 +467,6 @@ def load_captioner(
     `load_model`; raises InputError as it does, and for a model that no processor is for.
     """
     check_path("model", model)
-    check_known(settings, ModelSettings, RunSettings)
-    named, run = ModelSettings.among(settings), RunSettings.among(settings)
     found, own_name = os.fspath(model), None
     if found.startswith("pocket:"):
         own_name = found.removeprefix("pocket:")
@@ -453,14 +475,21 @@ def load_captioner(
             known = [folder.name for folder in paths.CAPTIONERS.iterdir()]
             raise InputError(f"no captioner {model!r}{nearest(own_name, known)}")
     source = Source(
-        named, others=PROCESSOR_FILES, local_files_only=local_files_only, progress=progress
+        revision,
+        tokenizer,
+        trust_remote_code,
+        others=PROCESSOR_FILES,
+        local_files_only=local_files_only,
+        progress=progress,
     )
     with quiet():
         checkpoint = find_checkpoint(found, source)
         processor = load_processor(checkpoint.folder, reading_options(checkpoint, source))
         make = functools.partial(_captioning_model, processor)
-        loaded = from_files(found, source, run, None, AutoModelForImageTextToText, make)
-    return renamed(cast(CaptioningModel, loaded), named.name or own_name)
+        loaded = from_files(
+            found, source, dtype, device, kind=AutoModelForImageTextToText, make=make
+        )
+    return renamed(cast(CaptioningModel, loaded), name or own_name, family)
 
 
 def captioner_in_memory(

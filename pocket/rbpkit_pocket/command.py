@@ -10,29 +10,17 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
-from rbpkit.files.devices import set_threads
-from rbpkit.settings import (
-    ModelSettings,
-    PlaceSettings,
-    ReadingSettings,
-    RunSettings,
-    TextSettings,
-)
 from rbpkit.tools.cli.app import new_app
-from rbpkit.tools.cli.common import (
-    TEXT_TABLE,
-    Out,
-    Table,
-    each_k,
-    measured_rows,
-    print_rows,
-    say,
-)
-from rbpkit.tools.cli.measure import MODEL, READING, RUN, TEXT, measured
+from rbpkit.tools.cli.common import say
 from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket import families, recipes
 
 pocket_app = new_app("pocket", "The pocket models, and how they are trained.")
+pocket_app.command(
+    "rbpkit_pocket.captions_command:captions",  # loaded when it is used, as it loads torch
+    name="captions",
+    help="Rank every token of captions under a model that reads their pictures.",
+)
 
 
 @pocket_app.command(name="list")
@@ -81,44 +69,6 @@ def train(
 
     train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
     say(f"losses: {save_losses(folder)}")
-
-
-@pocket_app.command
-def captions(
-    *,
-    model: Annotated[str, Parameter(help="Hub id, a folder, or pocket:NAME.")],
-    corpus: Annotated[str, Parameter(help="A file or folder of captions, or pocket:glyphs.")],
-    out: Out,
-    image: Annotated[str | None, Parameter(help="Column with the text's picture.")] = None,
-    images: Annotated[
-        str | None, Parameter(help="Folder of the pictures, if it is not the corpus's.")
-    ] = None,
-    text: Annotated[TextSettings, Parameter(name="*", group="Text")] = TEXT,
-    reading: Annotated[ReadingSettings, Parameter(name="*", group="Reading")] = READING,
-    source: Annotated[ModelSettings, Parameter(name="*", group="Model")] = MODEL,
-    run: Annotated[RunSettings, Parameter(name="*", group="Run")] = RUN,
-    force: Annotated[bool, Parameter(help="Measure again what is done.")] = False,
-    form: Table = TEXT_TABLE,
-) -> None:
-    """Rank every token of captions under a model that reads their pictures; keep the records."""
-    folder = folder_to_write(out)
-    from rbpkit.corpora import check_text
-    from rbpkit_pocket.captions import load_captioner, load_captions
-
-    # The captions first: their faults show at once, a model may take minutes to load.
-    about_text = text.model_dump(exclude={"changed_text"})
-    documents = load_captions(corpus, image=image, images=images, **about_text)
-    check_text(documents, text.changed_text)
-    set_threads(run.threads)
-    loading = source.model_dump(exclude_none=True) | run.part(PlaceSettings)
-    loaded = load_captioner(model, progress=True, **loading)
-    measuring = reading.model_dump() | {
-        "batch_tokens": run.batch_tokens,
-        "changed_text": text.changed_text,
-        "force": force,
-    }
-    summary = measured(loaded, documents, folder, measuring)
-    print_rows(measured_rows([summary], each_k(None)), form)
 
 
 def _runs_of_family(

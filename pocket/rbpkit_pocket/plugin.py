@@ -42,10 +42,9 @@ def _cut_out(corpus: str) -> PluginText:
 
 def _humaneval() -> PluginText:
     """The paper's HumanEval: shuffled, the same documents in the same order as the hub's."""
-    from rbpkit.files.text_files import read_documents
-    from rbpkit.settings import TextSettings
+    from rbpkit.files.text_files import Columns, read_documents
 
-    columns = TextSettings(field="prompt+canonical_solution")
+    columns = Columns("prompt+canonical_solution")
     rows = read_documents([paths.HUMANEVAL], columns)
     texts = [document.text for document in rows]
     return PluginText(texts, where="shipped with rbpkit-pocket", shuffled=True)

@@ -47,11 +47,3 @@ def torch_device(device: str | None) -> torch.device:
         place = torch.device(device)
         torch.empty(0, device=place)
     return place
-
-
-def set_threads(threads: int) -> None:
-    """Set torch's threads on the CPU; 0 leaves its default."""
-    if threads:
-        import torch
-
-        torch.set_num_threads(threads)

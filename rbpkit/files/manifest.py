@@ -15,11 +15,9 @@ from pydantic import (
     NonNegativeInt,
     PositiveInt,
     ValidationError,
-    model_validator,
 )
 
 from rbpkit.errors import InputError
-from rbpkit.settings import settings_in_key
 
 FORMAT: Final = 2  # of record files, their manifests and summaries, together
 LATER_FIELDS = ("folder", "scored_bytes")  # of manifests, which those of earlier versions lack
@@ -45,15 +43,11 @@ class JobKey(BaseModel):
     stride: of overlapping windows; 0 if documents were truncated.
     dtype: of the forward passes.
 
-    These are the settings of the first version, as they turned out. A setting that is marked IN_KEY
-    later is a further field here, unless it has its default value: then the key, and with it the
-    names of the files, is that of before.
-
     Versions, device, threads and batch size can change last bits: they are recorded, and are not
     in the key. Raises InputError for a field of the wrong kind.
     """
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
     model: _Name
     revision: str
@@ -74,33 +68,14 @@ class JobKey(BaseModel):
             fault = f"{name}={first['input']!r}: {first['msg']}" if name else first["msg"]
             raise InputError(f"manifest: {fault}") from None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _only_what_differs(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        """Without the later settings that have their default value."""
-        later = settings_in_key()
-        kept = {}
-        for name, value in fields.items():
-            if name not in cls.model_fields:
-                if name not in later:
-                    raise ValueError(f"there is no {name!r}")
-                # Jobs from before the setting have this key and these file names.
-                if value == later[name].default:
-                    continue
-            kept[name] = value
-        return kept
-
     def digest(self) -> str:
         """A short hash, in the names of the job's files: 8 hexadecimal digits."""
-        values: list[Any] = [getattr(self, name) for name in JobKey.model_fields]
-        if self.model_extra:
-            values.append(dict(sorted(self.model_extra.items())))
+        values = [getattr(self, name) for name in JobKey.model_fields]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
 
     def setting(self, name: str) -> Any:
         """What `name`, one of `choosable`, was in this job."""
-        later = settings_in_key().get(name)
-        return getattr(self, name, later.default if later else None)
+        return getattr(self, name)
 
 
 def beginnings(values: Sequence[str], least: int = 15) -> list[str]:
@@ -113,7 +88,7 @@ def beginnings(values: Sequence[str], least: int = 15) -> list[str]:
 
 def choosable() -> tuple[str, ...]:
     """What readers of a folder can choose jobs by."""
-    return tuple(dict.fromkeys(["family", *JobKey.model_fields, *settings_in_key()]))
+    return ("family", *JobKey.model_fields)
 
 
 class Manifest(JobKey):

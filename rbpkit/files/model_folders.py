@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,7 +25,6 @@ from tqdm.auto import tqdm
 from rbpkit.errors import InputError, nearest, reason
 from rbpkit.files.architectures import ARCHITECTURES
 from rbpkit.files.names import cached_repository, folder_name, whole_path
-from rbpkit.settings import ModelSettings
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")
@@ -47,7 +46,9 @@ _PARTS = re.compile("layers?$|heads?$|experts$|blocks$")
 class Source:
     """How the files of a model may be got.
 
-    named: the settings that say so, of which `revision` is that of the model itself.
+    revision: of the model itself, if it is one of the hub.
+    tokenizer: folder or hub id of its tokenizer, if it is not in the model's own folder.
+    trust_remote_code: admit Python code that comes with it.
     others: patterns of further files that decide its numbers, as those of a processor.
     local_files_only: never ask the network.
     progress: show the hub's download bars.
@@ -55,7 +56,9 @@ class Source:
         downloaded then, and no weights.
     """
 
-    named: ModelSettings = field(default_factory=ModelSettings)
+    revision: str | None = None
+    tokenizer: str | os.PathLike[str] | None = None
+    trust_remote_code: bool = False
     others: tuple[str, ...] = ()
     local_files_only: bool = False
     progress: bool = False
@@ -64,7 +67,7 @@ class Source:
     @property
     def extra_files(self) -> list[str]:
         """Patterns of files besides config, weights and tokenizer."""
-        code = ["*.py"] if self.named.trust_remote_code else []
+        code = ["*.py"] if self.trust_remote_code else []
         return [*code, *self.others]
 
 
@@ -120,12 +123,11 @@ def find_checkpoint(model: str | os.PathLike[str], source: Source) -> Checkpoint
     config, no tokenizer or no weights of the admitted kind, the base model of an adapter cannot be
     found, or the package that reads an adapter or a GGUF file is not installed.
     """
-    checkpoint = _checkpoint(model, source.named.revision, source)
-    tokenizer = source.named.tokenizer
-    if tokenizer is not None:
-        folder = Path(os.path.expanduser(tokenizer))
+    checkpoint = _checkpoint(model, source.revision, source)
+    if source.tokenizer is not None:
+        folder = Path(os.path.expanduser(source.tokenizer))
         if not folder.is_dir():
-            folder = _from_hub(tokenizer, None, source, [CONFIG, *TOKENIZER_FILES])
+            folder = _from_hub(str(source.tokenizer), None, source, [CONFIG, *TOKENIZER_FILES])
         files = _matching(folder, TOKENIZER_FILES)
         own = folder.name if _is_in_cache(folder) else files
         return replace(
@@ -179,7 +181,7 @@ def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterab
     with reason(f"{model}: no such folder, and the hub does not give it{near}"):
         folder = Path(str(fetch(revision=revision, allow_patterns=list(patterns))))
         has_pickles_alone = source.weights and not any(folder.glob("*.safetensors"))
-        if source.named.allow_pickle and has_pickles_alone:
+        if has_pickles_alone:
             # Only now, as most repositories hold the weights both ways; and of the same commit.
             fetch(revision=folder.name, allow_patterns=[*PICKLES, ADAPTERS[1]])
     return folder
@@ -196,14 +198,14 @@ def _nearest(model: str) -> str:
 
 def _in_folder(folder: Path, hub_id: str | None, source: Source) -> Checkpoint:
     """The checkpoint in a folder: a whole model, an adapter, or both."""
-    weights = _weights(folder, source.named.allow_pickle)
+    weights = _weights(folder)
     still_on_hub = hub_id is not None and not source.weights
     whole = (folder / CONFIG).is_file() and (bool(weights) or still_on_hub)
     if whole:
         _check_config(folder)
     adapted = (folder / ADAPTER_CONFIG).is_file()
     if adapted and not still_on_hub:
-        weights += _adapter_files(folder, source.named.allow_pickle)
+        weights += _adapter_files(folder)
     elif not whole and not adapted:
         _refuse(folder)
 
@@ -274,18 +276,21 @@ def _check_config(folder: Path) -> None:
             raise InputError(f"{folder}: its weights are in {name}; put them next to {CONFIG}")
 
 
-def _weights(folder: Path, allow_pickle: bool) -> list[Path]:
-    """The files of a model's weights and their index: safetensors, else pickles if admitted."""
+def _weights(folder: Path) -> list[Path]:
+    """The files of a model's weights and their index: safetensors, else pickles.
+
+    torch reads pickles as weights only, so that they run no code.
+    """
     safetensors = _matching(folder, ["*.safetensors*"])
     of_model = [path for path in safetensors if path.name not in ADAPTERS]
-    if of_model or not allow_pickle:
+    if of_model:
         return of_model
     return list(_matching(folder, ["pytorch_model*.bin*"]))
 
 
-def _adapter_files(folder: Path, allow_pickle: bool) -> list[Path]:
+def _adapter_files(folder: Path) -> list[Path]:
     """Config and weights of the adapter in a folder. InputError if there are no weights."""
-    for name in ADAPTERS if allow_pickle else ADAPTERS[:1]:
+    for name in ADAPTERS:
         if (folder / name).is_file():
             _need(folder, "a LoRA adapter", "peft", ("peft",))
             return [folder / ADAPTER_CONFIG, folder / name]
@@ -342,10 +347,7 @@ def _refuse(folder: Path) -> NoReturn:
         )
     if not (folder / CONFIG).is_file():
         raise InputError(f"{folder}: no config.json there; give a folder that a model was saved to")
-    raise InputError(
-        f"{folder}: no weights there (model.safetensors); if they are pickle files, which can"
-        " hold code, pass allow_pickle (--allow-pickle) or give a revision with safetensors"
-    )
+    raise InputError(f"{folder}: no weights there (model.safetensors)")
 
 
 def _need(path: Path, what: str, extra: str, packages: Iterable[str]) -> None:

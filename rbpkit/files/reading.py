@@ -24,7 +24,7 @@ _ENDS = ("add_bos_token", "add_eos_token")
 
 def reading_options(checkpoint: Checkpoint, source: Source) -> dict[str, Any]:
     """What every reader of the library is given: the config, and how to read the folder."""
-    trust_remote_code = source.named.trust_remote_code
+    trust_remote_code = source.trust_remote_code
     options: dict[str, Any] = {
         "trust_remote_code": trust_remote_code,
         # All files are in the folder; only code may be kept in another repository.

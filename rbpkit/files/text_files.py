@@ -13,10 +13,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rbpkit.errors import InputError, reason
-from rbpkit.settings import TextSettings
+from rbpkit.errors import InputError, check_name, reason
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet", ".txt")
+
+
+class Columns(NamedTuple):
+    """The columns of rows with text: see `load_corpus`; None for the one that is usual, or none."""
+
+    field: str | None = None
+    unit: str | None = None
+    prompt: str | None = None
+
+    @property
+    def fields(self) -> list[str]:
+        """The columns whose values are joined by a newline."""
+        return (self.field or "text").split("+")
+
+
+def checked_columns(field: str | None, unit: str | None, prompt: str | None) -> Columns:
+    """These columns. Raises InputError for one that has no name."""
+    columns = Columns(field, unit, prompt)
+    for key, name in columns._asdict().items():
+        if name is not None:
+            check_name(key, name)
+    return columns
 
 
 class Document(NamedTuple):
@@ -65,7 +86,7 @@ def list_files(path: Path) -> tuple[Path, ...]:
 
 def read_documents(
     files: Iterable[Path],
-    text: TextSettings,
+    text: Columns,
     keep: Callable[[Row], bool] | None = None,
     newline: bool = False,
 ) -> Iterator[Document]:
@@ -80,7 +101,7 @@ def read_documents(
     """
     for path in files:
         is_plain = suffix_of(path) == ".txt"
-        columns = text.model_copy(update={"field": None}) if is_plain else text
+        columns = text._replace(field=None) if is_plain else text
         with reason(f"{path}: cannot be read; is it whole?"):
             for where, row in rows_of(path, columns):
                 with reason(f"{where}: no row with text in UTF-8"):
@@ -88,21 +109,16 @@ def read_documents(
                         yield document_of(columns, row, where, newline)
 
 
-def rows_of(path: Path, text: TextSettings, *others: str) -> Iterator[tuple[str, Row]]:
+def rows_of(path: Path, text: Columns, *others: str) -> Iterator[tuple[str, Row]]:
     """Where each row of a file is, and its values by column; others: columns besides the text's."""
     suffix = suffix_of(path)
     if suffix == ".txt":
         yield str(path), {"text": read_txt(path)}
     elif suffix == ".parquet":
-        columns = [*fields_of(text), text.unit, text.prompt, *others]
+        columns = [*text.fields, text.unit, text.prompt, *others]
         yield from _parquet_rows(path, [name for name in columns if name is not None])
     else:
         yield from _json_rows(path)
-
-
-def fields_of(text: TextSettings) -> list[str]:
-    """The columns whose values are joined by a newline."""
-    return (text.field or "text").split("+")
 
 
 def read_txt(path: Path) -> str:
@@ -146,7 +162,7 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[str, Row]]:
                 yield f"{path}, row {number}", all_columns | row
 
 
-def document_of(text: TextSettings, row: Row, where: str, newline: bool = False) -> Document:
+def document_of(text: Columns, row: Row, where: str, newline: bool = False) -> Document:
     """The document of a row: its text, and what else there are columns for.
 
     A newline is put between prompt and text, unless the prompt ends or the text begins with white
@@ -158,7 +174,7 @@ def document_of(text: TextSettings, row: Row, where: str, newline: bool = False)
 
     Raises InputError for a column that is missing or has no value of its kind.
     """
-    words = "\n".join(_string(row, name, "text", where) for name in fields_of(text))
+    words = "\n".join(_string(row, name, "text", where) for name in text.fields)
     unit = prompt = None
     if text.unit is not None:
         value = value_in(row, text.unit, "unit", where)

@@ -24,7 +24,6 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, check_whole
 from rbpkit.measuring import Measurement, measure, opened_corpus
-from rbpkit.settings import TextSettings
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ class RBPCallback(TrainerCallback):
     `eval_rbp_1`, ..., `eval_ce` go through `trainer.log` to every reporter, and into the metrics of
     the evaluation, for `metric_for_best_model`. `result` is the last measurement.
 
-    - corpus, field, prompt, options (max_length, stride, batch_tokens): as for `measure`.
+    - corpus, options (max_length, stride, batch_tokens, name, family): as for `measure`.
     - tokenizer: by default the Trainer's `processing_class`.
     - ks: the k of RBP_k.
 
@@ -62,8 +61,7 @@ class RBPCallback(TrainerCallback):
         self.result: Measurement | None = None
         self._trainer = trainer
         self._ks = tuple(ks)
-        columns = {name: options.pop(name, None) for name in ("field", "prompt")}
-        self._corpus = opened_corpus(corpus, TextSettings.of(columns))
+        self._corpus = opened_corpus(corpus)
         self._options = {"tokenizer": tokenizer or trainer.processing_class, **options}
         if trainer.is_world_process_zero():
             # What `measure` refuses, it refuses now and not after hours of training.

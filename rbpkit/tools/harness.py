@@ -21,11 +21,10 @@ from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, EncodedDocument
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, check_whole
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, ranked
 from rbpkit.models import load_model
 from rbpkit.records import job_lock, write_records
-from rbpkit.settings import ReadingSettings, RunSettings
 
 Tokens = list[int]
 
@@ -60,8 +59,8 @@ class RankingLM(TemplateLM):
     ) -> None:
         super().__init__()
         if max_length is not None:
-            ReadingSettings.of({"max_length": max_length})
-        RunSettings.of({"batch_tokens": batch_tokens})
+            check_whole("max_length", max_length, 2)
+        check_whole("batch_tokens", batch_tokens, 1)
         # The harness asks for cuda:0 if nothing is named, whether there is one or not.
         if device is not None and device.startswith("cuda") and not torch.cuda.is_available():
             device = None
@@ -186,9 +185,7 @@ class RankingLM(TemplateLM):
             documents=tuple(documents),
             skipped=0,
         )
-        planned = planned_manifest(
-            self.loaded, corpus, encoded, ReadingSettings(), self._batch_tokens
-        )
+        planned = planned_manifest(self.loaded, corpus, encoded, self._batch_tokens)
         records = ranked(
             self.loaded, corpus, encoded, planned, say=logging.getLogger(__name__).warning
         )

@@ -19,12 +19,11 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, check_whole
 from rbpkit.measuring import MAX_LENGTH, measured_ranks
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
-from rbpkit.settings import ReadingSettings
 
 
 @dataclass(frozen=True)
@@ -105,9 +104,10 @@ def look(
     """
     if not isinstance(model, LoadedModel):  # another Ranker, which may give ranks alone
         raise InputError(f"{model.name}: only the predictions of a model that runs here are shown")
-    reading = ReadingSettings.of({"max_length": max_length, "stride": stride})
+    check_whole("max_length", max_length, 2)
+    check_whole("stride", stride, 0)
     corpus = text if isinstance(text, Corpus) else Corpus(name, (text,))
-    encoded = model.encode(corpus, reading)
+    encoded = model.encode(corpus, max_length, stride)
     first = min(window.start for window in encoded.documents)  # below 0 if there is a prompt
     length = max(window.start + len(window.input_ids) for window in encoded.documents) - first
     ids = np.zeros(length, dtype=np.int64)

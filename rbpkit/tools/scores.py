@@ -22,7 +22,6 @@ from rbpkit.errors import InputError, reason
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import COLUMNS
-from rbpkit.settings import ModelSettings, ReadingSettings, ServerSettings
 
 NEEDED = ("document", "position", "target", "nll", "n_greater")
 KNOWN = (*NEEDED, "n_equal", "p_max", "entropy")
@@ -96,7 +95,7 @@ class ScoreTable(Ranker):
         self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
         self.name, self.family, self.S, self.V = name, family, S, V
 
-    def encode(self, corpus: Corpus, reading: ReadingSettings) -> EncodedCorpus:
+    def encode(self, corpus: Corpus, max_length: int, stride: int = 0) -> EncodedCorpus:
         """The documents as the table has them: their tokens are the targets at their positions.
 
         InputError for a document that the corpus does not have, and for a position that is not
@@ -106,11 +105,11 @@ class ScoreTable(Ranker):
         for number, rows in self._table.groupby(level="document"):
             positions = rows.index.get_level_values("position").to_numpy()
             fits = 0 <= number < len(corpus.documents) and positions[0] >= 1
-            if not fits or positions[-1] >= reading.max_length:
+            if not fits or positions[-1] >= max_length:
                 raise InputError(
                     f"{self.name}: document {number}, position {positions[-1]} is outside of"
                     f" {corpus.id} with {len(corpus.documents)} documents, cut at"
-                    f" {reading.max_length} tokens (--documents, --max-length)"
+                    f" {max_length} tokens (--documents, --max-length)"
                 )
             ids = np.zeros(positions[-1] + 1, dtype=np.int32)
             ids[positions] = rows["target"]
@@ -120,7 +119,7 @@ class ScoreTable(Ranker):
         return EncodedCorpus(
             corpus=corpus.id,
             fingerprint=corpus.fingerprint,
-            max_length=reading.max_length,
+            max_length=max_length,
             documents=tuple(documents),
             skipped=len(corpus.documents) - len(documents),
         )
@@ -132,13 +131,21 @@ class ScoreTable(Ranker):
         return {str(column): values.to_numpy() for column, values in rows.items()}
 
 
-def score_table(table_name: str, model: ModelSettings, given: ServerSettings) -> ScoreTable:
+def score_table(
+    table_name: str,
+    *,
+    name: str | None,
+    family: str | None,
+    size: int | None,
+    vocabulary: int | None,
+    **others: Any,
+) -> ScoreTable:
     """The model of a table in a file, "scores:FILE", CSV or Parquet, by default called as the file.
 
     Raises InputError for a file that cannot be read, without S and V, and as `ScoreTable`.
     """
     path = Path(table_name.partition(":")[2])
-    if not given.size or not given.vocabulary:
+    if not size or not vocabulary:
         raise InputError(
             f"{path}: of a table of scores give --size (S, non-embedding parameters) and"
             " --vocabulary (V)"
@@ -148,8 +155,8 @@ def score_table(table_name: str, model: ModelSettings, given: ServerSettings) ->
         table = read(path)
     return ScoreTable(
         table,
-        name=model.name or path.stem,
-        S=given.size,
-        V=given.vocabulary,
-        family=model.family or "scores",
+        name=name or path.stem,
+        S=size,
+        V=vocabulary,
+        family=family or "scores",
     )

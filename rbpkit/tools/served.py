@@ -23,7 +23,6 @@ from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, JobError, one_line, reason
 from rbpkit.planning import find_model
 from rbpkit.ranker import Ranker
-from rbpkit.settings import ModelSettings, ServerSettings
 
 TIMEOUT = httpx.Timeout(600, connect=10)
 """Seconds: a server under load may keep a request waiting for minutes."""
@@ -146,36 +145,47 @@ def served_name(address: str) -> str:
     return _about(_server_at(address), None)["id"]
 
 
-def served_model(address: str, model: ModelSettings, server: ServerSettings) -> ServedModel:
+def served_model(
+    address: str,
+    *,
+    name: str | None,
+    family: str | None,
+    tokenizer: str | os.PathLike[str] | None,
+    size: int | None,
+    vocabulary: int | None,
+    served_model: str | None,
+    api_key: str | None,
+    requests: int,
+) -> ServedModel:
     """The model behind an address such as http://HOST:8000/v1.
 
     Its tokenizer and config come from the folder or hub id that the server names as its root, or
-    from `model.tokenizer`; S, V and family from that config, or from `server.size`,
-    `server.vocabulary` and `model.family`.
+    from `tokenizer`; S, V and family from that config, or from `size`,
+    `vocabulary` and `family`.
 
     Raises InputError if there is no vLLM server, for several models unless one is named, without a
     tokenizer or S, and if the tokenizer is not the server's.
     """
     from rbpkit.files.architectures import family_of, parameter_counts
 
-    asked = _server_at(address, server.api_key)
+    asked = _server_at(address, api_key)
     url = asked.url
-    about = _about(asked, server.served_model)
+    about = _about(asked, served_model)
     connection = replace(asked, model=about["id"])
     version = connection.asked("GET", "/version").get("version", "unknown")
 
     root = str(about.get("root") or "")
     config = _config(root)
-    tokenizer = _tokenizer(model.tokenizer or root, config, url)
+    read_here = _tokenizer(os.fspath(tokenizer or root), config, url)
     counts = None if config is None else parameter_counts(config)
-    S = server.size or (counts and counts.S)
-    V = server.vocabulary or (counts and counts.V)
+    S = size or (counts and counts.S)
+    V = vocabulary or (counts and counts.V)
     if not S or not V:
         raise InputError(
             f"{url}: S and V of {about['id']} cannot be read from its config ({root or 'no root'});"
             " give --size (non-embedding parameters) and --vocabulary"
         )
-    _check_tokenizer(connection, tokenizer)
+    _check_tokenizer(connection, read_here)
     here = Path(root).is_dir()
     weights = find_model(root, dtype="float32").revision if here else root or about["id"]
     notes = {"served": f"by vLLM {version}, in the dtype of the server"}
@@ -186,11 +196,11 @@ def served_model(address: str, model: ModelSettings, server: ServerSettings) -> 
     context = int(about.get("max_model_len") or 0) - 1
     return ServedModel(
         server=connection,
-        requests=server.requests,
-        tokenizer=tokenizer,
-        name=model.name or about["id"],
+        requests=requests,
+        tokenizer=read_here,
+        name=name or about["id"],
         revision=f"vllm-{version}:{weights}",
-        family=model.family or (family_of(config) if config is not None else "served"),
+        family=family or (family_of(config) if config is not None else "served"),
         S=int(S),
         V=int(V),
         context=context if context > 0 else None,

@@ -11,14 +11,12 @@ from contextlib import nullcontext, suppress
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
-from pydantic import ValidationError
 
 from rbpkit import __version__, plugins
+from rbpkit.check import GONE
 from rbpkit.errors import InputError
 from rbpkit.files.manifest import choosable
-from rbpkit.settings import why
 from rbpkit.tools.cli.common import SEVERAL, say
-from rbpkit.tools.cli.measure import look, measure
 from rbpkit.tools.cli.results import compare, fit, predict, show
 from rbpkit.tools.cli.study import classroom, fetch, reproduce, status, sweep
 from rbpkit.tools.study.checks import missing_extra
@@ -44,7 +42,11 @@ def new_app(name: str, help: str, version: str = "") -> App:
 
 
 COMMANDS = (show, fit, classroom, fetch, compare, sweep, status, reproduce)
-WITHOUT_ARGUMENTS = (measure, predict, look)
+# Commands that load torch are loaded when they are used. Name -> what --help says of it.
+LOADED_LATE = {
+    "measure": "Rank every scored token of a corpus under a model, or several; keep the records.",
+    "look": "Colour each token of a text by its rank under a model, or several: one HTML page.",
+}
 
 
 def command_line(words: Sequence[str]) -> App:
@@ -56,8 +58,10 @@ def command_line(words: Sequence[str]) -> App:
     app = new_app("rbpkit", about, __version__)
     for command in COMMANDS:
         app.command(command)
-    for several in WITHOUT_ARGUMENTS:
-        app.command(several, default_parameter=SEVERAL)
+    app.command(predict, default_parameter=SEVERAL)
+    for name, help in LOADED_LATE.items():
+        where = f"rbpkit.tools.cli.measure:{name}"
+        app.command(where, name=name, help=help, default_parameter=SEVERAL)
     first = words[0] if words else ""
     # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
     if first in app and not first.startswith("-"):
@@ -114,14 +118,10 @@ def main() -> None:
 
 def _what_is_wrong(error: CycloptsError) -> str:
     """What the command line cannot use, and the way out."""
-    if isinstance(error.__cause__, ValidationError):  # of the settings
-        faults = []
-        for fault in error.__cause__.errors():
-            option = str(fault["loc"][0]).replace("_", "-")
-            faults.append(f"--{option} {fault['input']}: {why(fault)}")
-        return "; ".join(faults)
     if isinstance(error, UnknownOptionError):
         name = (error.token.keyword or error.token.value).lstrip("-").replace("-", "_")
+        if name in GONE:
+            return f"--{name.replace('_', '-')} is no longer an option: {GONE[name]}"
         if name in choosable():  # a separate option in earlier versions
             return f"{error} In a folder of records choose by it as --where {name}=VALUE"
     return str(error)

@@ -1,9 +1,15 @@
-"""The commands that run models: `rbpkit measure` on a corpus, `rbpkit look` on one text."""
+"""The commands that run models: `rbpkit measure` on a corpus, `rbpkit look` on one text.
+
+Their options are the arguments of `load_corpus`, `load_model` and `measure`, so torch is loaded
+with this module, which takes seconds; the command line loads it only for these commands.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +17,17 @@ from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt
 from cyclopts.validators import Number
 
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.files.devices import set_threads
-from rbpkit.settings import (
-    ModelSettings,
-    PlaceSettings,
-    ReadingSettings,
-    RunSettings,
-    ServerSettings,
-    TextSettings,
-)
+from rbpkit.files.text_files import read_txt, suffix_of
+from rbpkit.files.writing import write_whole
+from rbpkit.measuring import measure as measure_one
+from rbpkit.models import load_model
+from rbpkit.planning import look_up
+from rbpkit.ranker import Ranker
+from rbpkit.records import slug, told_apart
+from rbpkit.summary import Summary
+from rbpkit.tools import rank_view
 from rbpkit.tools.cli.common import (
     TEXT_TABLE,
     CorpusName,
@@ -32,17 +39,37 @@ from rbpkit.tools.cli.common import (
     print_rows,
     say,
 )
+from rbpkit.tools.cli.options import options_of
 from rbpkit.tools.study.checks import folder_to_write
 
-# numpy, torch and all that imports them are imported in the functions that need them: they take
-# seconds, and help and refusals should not.
 if TYPE_CHECKING:
-    from rbpkit.corpora import Corpus
-    from rbpkit.ranker import Ranker
-    from rbpkit.summary import Summary
 
-TEXT, READING, MODEL, RUN = TextSettings(), ReadingSettings(), ModelSettings(), RunSettings()
-SERVER, ANYWHERE = ServerSettings(), PlaceSettings()
+    class TextOptions(Any): ...
+
+    class ModelOptions(Any): ...
+
+    class ReadingOptions(Any): ...
+
+    class PlaceOptions(Any): ...
+
+    class WindowOptions(Any): ...
+else:
+    # --revision is that of a model; a parameter file pins data sets too.
+    TextOptions = options_of(load_corpus, "Text", leave_out=("revision",))
+    ModelOptions = options_of(
+        load_model, "Model", leave_out=("device_map", "local_files_only", "progress")
+    )
+    ReadingOptions = options_of(
+        measure_one, "Reading", only=("max_length", "stride", "batch_tokens", "force")
+    )
+    PlaceOptions = options_of(load_model, "Model", only=("dtype", "device"))
+    WindowOptions = options_of(measure_one, "Reading", only=("max_length", "stride"))
+
+TEXT, MODEL, READING = TextOptions(), ModelOptions(), ReadingOptions()
+PLACE, WINDOWS = PlaceOptions(), WindowOptions()
+
+SPREAD_OUT = Parameter(name="*")
+"""Each field of a dataclass is an option of its own."""
 
 
 def measure(
@@ -53,12 +80,9 @@ def measure(
     ],
     corpus: CorpusName,
     out: Out,
-    text: Annotated[TextSettings, Parameter(name="*", group="Text")] = TEXT,
-    reading: Annotated[ReadingSettings, Parameter(name="*", group="Reading")] = READING,
-    source: Annotated[ModelSettings, Parameter(name="*", group="Model")] = MODEL,
-    run: Annotated[RunSettings, Parameter(name="*", group="Run")] = RUN,
-    server: Annotated[ServerSettings, Parameter(name="*", group="Server")] = SERVER,
-    force: Annotated[bool, Parameter(help="Measure again what is done.")] = False,
+    text: Annotated[TextOptions, SPREAD_OUT] = TEXT,
+    reading: Annotated[ReadingOptions, SPREAD_OUT] = READING,
+    source: Annotated[ModelOptions, SPREAD_OUT] = MODEL,
     form: Table = TEXT_TABLE,
 ) -> None:
     """Rank every scored token of a corpus under a model, or several, and keep the records."""
@@ -67,50 +91,36 @@ def measure(
     if len(model) > 1 and (source.name is not None or source.revision is not None):
         raise InputError("--name and --revision are of one model; give them one at a time")
     folder = folder_to_write(out)
-    from rbpkit.corpora import check_text, load_corpus
-    from rbpkit.planning import look_up
-
     # The corpus first: its faults show at once, a model may take minutes to load.
-    documents = load_corpus(corpus, **text.model_dump(exclude={"changed_text"}))
-    check_text(documents, text.changed_text)
+    documents = load_corpus(corpus, **asdict(text))
     for one in model:
-        look_up(one, **source.given)
-    set_threads(run.threads)
-    from rbpkit.models import load_model
-
-    loading = source.model_dump(exclude={"name"}, exclude_none=True) | run.part(PlaceSettings)
-    loading |= server.given
-    measuring = reading.model_dump() | {
-        "batch_tokens": run.batch_tokens,
-        "changed_text": text.changed_text,
-        "name": source.name,
-        "force": force,
-    }
+        look_up(
+            one,
+            revision=source.revision,
+            tokenizer=source.tokenizer,
+            trust_remote_code=source.trust_remote_code,
+        )
     summaries = []
     for number, one in enumerate(model, start=1):
         if len(model) > 1:
             say(f"{number} of {len(model)}: {one}")
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
-            loaded = load_model(one, progress=True, **loading)
-            summaries.append(measured(loaded, documents, folder, measuring))
+            loaded = load_model(one, progress=True, **asdict(source))
+            summaries.append(measured(loaded, documents, folder, asdict(reading)))
         except InputError as error:
             if len(model) == 1:
                 raise
             say(f"{one}: not measured: {error}")
     if summaries:
-        from rbpkit.records import told_apart
-
         print_rows(measured_rows(told_apart(summaries), each_k(None)), form)
     if len(summaries) < len(model):
         say(f"{len(summaries)} of {len(model)} models measured")
         raise SystemExit(1)
 
 
-def measured(loaded: Ranker, text: Corpus, folder: Path, measuring: dict[str, Any]) -> Summary:
+def measured(loaded: Ranker, text: Corpus, folder: Path, reading: Mapping[str, Any]) -> Summary:
     """Measure a loaded model, with lines for people."""
-    from rbpkit.measuring import measure as run
-
     said: list[str] = []
 
     def tell(line: str) -> None:
@@ -118,7 +128,7 @@ def measured(loaded: Ranker, text: Corpus, folder: Path, measuring: dict[str, An
         say(line)
 
     shows_bar = sys.stderr.isatty()
-    measurement = run(loaded, text, folder, progress=shows_bar, say=tell, **measuring)
+    measurement = measure_one(loaded, text, folder, progress=shows_bar, say=tell, **reading)
     summary = measurement.summary
     state = "done before, not measured again"
     if not measurement.found_done:
@@ -147,9 +157,9 @@ def look(
     top: Annotated[
         int, Parameter(help="Alternatives to each token.", validator=Number(gte=1, lte=50))
     ] = 5,
-    which: Annotated[TextSettings, Parameter(name="*", group="Text")] = TEXT,
-    reading: Annotated[ReadingSettings, Parameter(name="*", group="Reading")] = READING,
-    place: Annotated[PlaceSettings, Parameter(name="*")] = ANYWHERE,
+    which: Annotated[TextOptions, SPREAD_OUT] = TEXT,
+    reading: Annotated[WindowOptions, SPREAD_OUT] = WINDOWS,
+    place: Annotated[PlaceOptions, SPREAD_OUT] = PLACE,
 ) -> None:
     """Colour each token of a text by its rank under a model, or several: one HTML page."""
     if (text is None) == (corpus is None):
@@ -161,16 +171,11 @@ def look(
     if text is not None:
         name, words = _of_file(text)
     else:
-        name, words = _of_corpus(str(corpus), document, which)
-    from rbpkit.files.writing import write_whole
-    from rbpkit.models import load_model
-    from rbpkit.records import slug
-    from rbpkit.tools import rank_view as view
-
+        name, words = _of_corpus(str(corpus), document, asdict(which))
     looks = []
     for one in model:
-        loaded = load_model(one, progress=True, **place.model_dump())
-        seen = view.look(loaded, words, name=name, top=top, **reading.model_dump())
+        loaded = load_model(one, progress=True, **asdict(place))
+        seen = rank_view.look(loaded, words, name=name, top=top, **asdict(reading))
         looks.append(seen)
         say(
             f"{seen.model}: S {seen.S:,}, V {seen.V:,}; {len(seen.tokens):,} of"
@@ -180,14 +185,12 @@ def look(
     models = "+".join(slug(seen.model) for seen in looks)
     file_name = name if text is not None else slug(name.replace(":", "-"))
     target = out or Path(f"{file_name}.{models}.look.html")
-    write_whole(target.parent, {target.name: view.page(*looks).encode()})
+    write_whole(target.parent, {target.name: rank_view.page(*looks).encode()})
     print(target)
 
 
 def _of_file(text: Path) -> tuple[str, str]:
     """The name of a text file, and its text."""
-    from rbpkit.files.text_files import read_txt, suffix_of
-
     words = read_txt(text)
     if suffix_of(text) not in (None, ".txt"):
         say(f"{text.name}: read as raw text, the names and quotation marks of JSON included")
@@ -195,11 +198,9 @@ def _of_file(text: Path) -> tuple[str, str]:
     return os.fsencode(text.name).decode("utf-8", "backslashreplace"), words
 
 
-def _of_corpus(corpus: str, number: int, which: TextSettings) -> tuple[str, Corpus]:
+def _of_corpus(corpus: str, number: int, which: Mapping[str, Any]) -> tuple[str, Corpus]:
     """The name of a document of a corpus, and the document with its prompt, as a corpus."""
-    from rbpkit.corpora import Corpus, load_corpus
-
-    whole = load_corpus(corpus, **which.model_dump(exclude={"changed_text"}))
+    whole = load_corpus(corpus, **which)
     count = len(whole.documents)
     if number >= count:
         raise InputError(f"--document {number}: {whole.id} has {count} documents, from 0")

@@ -169,7 +169,7 @@ def fetch(
     rows: list[dict[str, Any]] = []
     # All are listed before the first is downloaded, so that a slip shows at once.
     for name, download in downloads.items():
-        files = _listed(download, study.allow_pickle)
+        files = _listed(download)
         size = sum(file.file_size or 0 for file in files)
         missing = sum(file.file_size or 0 for file in files if file.will_download)
         row = {"repository": name, "commit": files[0].commit_hash[:12]}
@@ -208,7 +208,7 @@ def _downloads(study: Params) -> dict[str, Download]:
     return downloads
 
 
-def _listed(download: Download, allow_pickle: bool) -> Sequence[DryRunFileInfo]:
+def _listed(download: Download) -> Sequence[DryRunFileInfo]:
     """The files that would be downloaded; of pickles only if there are no safetensors."""
     from huggingface_hub import snapshot_download
 
@@ -219,7 +219,7 @@ def _listed(download: Download, allow_pickle: bool) -> Sequence[DryRunFileInfo]:
     with reason(f"{name}: cannot be had from the hub"), quiet():
         files = snapshot_download(**download, dry_run=True)
         has_safetensors = any(file.filename.endswith(".safetensors") for file in files)
-        if download["repo_type"] == "model" and not has_safetensors and allow_pickle:
+        if download["repo_type"] == "model" and not has_safetensors:
             download["allow_patterns"] = [*SMALL_FILES, *PICKLES]
             files = snapshot_download(**download, dry_run=True)
         if not files:

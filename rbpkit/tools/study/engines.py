@@ -17,6 +17,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
+import torch
 from tqdm import tqdm
 
 from rbpkit.errors import InputError, reason
@@ -37,8 +38,12 @@ class InThisProcess(Executor):
 
 
 @contextmanager
-def in_processes() -> Iterator[Start]:
-    """Workers in processes of this machine, which end with this one, if only by a kill."""
+def in_processes(count: int) -> Iterator[Start]:
+    """Workers in processes of this machine, which end with this one, if only by a kill.
+
+    count: how many of them share the cores.
+    """
+    threads = max(1, cores() // count)
     spawn = get_context("spawn")
     heard_by_workers, lifeline = spawn.Pipe(duplex=False)
     workers: list[Executor] = []
@@ -46,7 +51,7 @@ def in_processes() -> Iterator[Start]:
     def start() -> Executor:
         # One pool for each worker: a pool is broken as soon as one of its processes is killed.
         pool = ProcessPoolExecutor(
-            1, mp_context=spawn, initializer=_begin, initargs=(heard_by_workers,)
+            1, mp_context=spawn, initializer=_begin, initargs=(heard_by_workers, threads)
         )
         workers.append(pool)
         return pool
@@ -59,8 +64,9 @@ def in_processes() -> Iterator[Start]:
             worker.shutdown()
 
 
-def _begin(lifeline: Connection) -> None:
+def _begin(lifeline: Connection, threads: int) -> None:
     """What a worker's process does first."""
+    torch.set_num_threads(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
@@ -80,7 +86,7 @@ def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[t
     """Workers on a Ray cluster, and how many of them: `count`, or as many as it has room for.
 
     address: of a running cluster ("auto" for this machine's); else one is started here. A worker
-    takes `params.threads` processors and, if the cluster has GPUs, one GPU, or with device "auto"
+    takes one processor and, if the cluster has GPUs, one GPU, or with device "auto"
     all GPUs of a node.
     Raises InputError when Ray is not installed or does not start, and when no node has room.
     """
@@ -91,8 +97,7 @@ def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[t
         raise InputError("--engine ray needs Ray: pip install 'rbpkit[cluster]'") from None
     new_cluster = {}
     if not address:
-        here = count or max(1, cores() // params.threads)
-        new_cluster = {"num_cpus": params.threads * here, "include_dashboard": False}
+        new_cluster = {"num_cpus": count or cores(), "include_dashboard": False}
     handler = signal.getsignal(signal.SIGTERM)
     try:
         with reason(f"Ray does not start ({address or 'on this machine'})"):
@@ -107,12 +112,10 @@ def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[t
             signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = _gpus_of_a_worker(nodes, params.device)
-        room = _room(nodes, params.threads, gpus)
+        room = _room(nodes, gpus)
         if not room:
-            raise InputError(
-                f"no node of the Ray cluster has {params.threads} processors; lower threads"
-            )
-        actor = ray.remote(RayWorker).options(num_cpus=params.threads, num_gpus=gpus)
+            raise InputError("no node of the Ray cluster has a processor")
+        actor = ray.remote(RayWorker).options(num_cpus=1, num_gpus=gpus)
         yield lambda: _OnRay(actor.remote()), count or room
     finally:
         ray.shutdown()
@@ -126,11 +129,11 @@ def _gpus_of_a_worker(nodes: Sequence[dict[str, float]], device: str | None) -> 
     return most_of_a_node if device == SPREAD else min(1, most_of_a_node)
 
 
-def _room(nodes: Sequence[dict[str, float]], threads: int, gpus: int) -> int:
+def _room(nodes: Sequence[dict[str, float]], gpus: int) -> int:
     """For how many workers the nodes have room."""
     room = 0
     for node in nodes:
-        fit = node.get("CPU", 0) // threads
+        fit = node.get("CPU", 0)
         if gpus:
             fit = min(fit, node.get("GPU", 0) // gpus)
         room += int(fit)

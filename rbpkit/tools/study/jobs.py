@@ -14,12 +14,12 @@ from filelock import FileLock
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import JobKey, Manifest
+from rbpkit.files.manifest import Manifest
 from rbpkit.files.names import cached_repository, folder_name
+from rbpkit.files.text_files import Columns
 from rbpkit.files.writing import write_whole
 from rbpkit.planning import why_missing
 from rbpkit.records import iter_manifests
-from rbpkit.settings import TextSettings, settings_in_key
 from rbpkit.tools.served import ServedModel, is_address, served_name
 from rbpkit.tools.study.params import Params
 
@@ -128,13 +128,19 @@ def read_corpora(params: Params) -> dict[str, Corpus]:
 
 
 def _read_corpus(params: Params, name: str, given: str) -> Corpus:
-    settings = params.part(TextSettings)
-    del settings["changed_text"]
-    if known_corpus(given) is not None:  # its columns are known; those given are of own files
-        settings = {"documents": params.documents, "seed": params.seed}
-    if name in ON_HUB:
-        settings["revision"] = params.revision_of(ON_HUB[name].path)
-    return load_corpus(given, **settings)
+    is_known = known_corpus(given) is not None
+    # The columns of a known corpus are known, too; those given are of own files.
+    columns = Columns() if is_known else Columns(params.field, params.unit, params.prompt)
+    return load_corpus(
+        given,
+        documents=params.documents,
+        seed=params.seed,
+        field=columns.field,
+        unit=columns.unit,
+        prompt=columns.prompt,
+        revision=params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
+        changed_text=params.changed_text,
+    )
 
 
 def study_status(params: Params, out: str | Path) -> pd.DataFrame:
@@ -182,9 +188,6 @@ def _is_of(manifest: Manifest, job: Job, source: str, params: Params) -> bool:
     dtype = ServedModel.dtype if is_address(source) else params.dtype
     names = (manifest.model, manifest.corpus, manifest.dtype, manifest.stride)
     if names != (job.model, job.corpus, dtype, params.stride):
-        return False
-    later = settings_in_key().keys() - JobKey.model_fields.keys()
-    if any(manifest.setting(name) != getattr(params, name) for name in later):
         return False
     if params.documents and manifest.documents > params.documents:
         return False

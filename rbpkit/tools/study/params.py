@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import field_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationInfo, field_validator
 
 from rbpkit import plugins
 from rbpkit.check import Names, Shown
 from rbpkit.errors import InputError
-from rbpkit.settings import FileSettings, ReadingSettings, RunSettings, TextSettings
+
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
-class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
+class Params(Shown):
     """A study: which models, on which corpora, how they are measured, what the notebooks show.
 
     Which models:
@@ -40,13 +41,27 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
         ks, Ns: k of RBP_k and N of p_{N,k}.
         records_dir: where they read records; empty for those of the pocket models.
         figures_dir: where they write figures; empty for nowhere.
-    How it is measured: all other keys, which are those of `rbpkit.settings`.
+    How it is measured: all other keys, which are arguments of `load_corpus`, `load_model` and
+        `measure`, with their defaults.
     """
 
     source: str
     model_ids: Names = ()
     corpus_names: Names  # to be given here
     revisions: Names = ()
+
+    documents: NonNegativeInt | None = None
+    seed: NonNegativeInt | None = 42
+    field: Text | None = None
+    unit: Text | None = None
+    prompt: Text | None = None
+    changed_text: bool = False
+    tokenizer: Text | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    device: Text | None = None
+    max_length: Annotated[int, Field(ge=2)] = 512
+    stride: NonNegativeInt = 0
+    batch_tokens: PositiveInt = 8192
 
     @field_validator("source")
     @classmethod
@@ -67,9 +82,17 @@ class Params(Shown, TextSettings, ReadingSettings, FileSettings, RunSettings):
             raise ValueError("pins a repository twice")
         return pins
 
+    @field_validator("stride")
+    @classmethod
+    def _windows_overlap(cls, stride: int, info: ValidationInfo) -> int:
+        max_length = info.data.get("max_length")
+        if max_length is not None and stride >= max_length:
+            raise ValueError(f"must be below max_length, which is {max_length}")
+        return stride
+
     def files_of(self, model: str) -> dict[str, Any]:
-        """From which files a model is read: settings of `load_model`."""
-        return {"revision": self.revision_of(model), **self.part(FileSettings)}
+        """From which files a model is read: arguments of `load_model`."""
+        return {"revision": self.revision_of(model), "tokenizer": self.tokenizer}
 
     def revision_of(self, hub_id: str) -> str | None:
         """The revision that a model or data set of the hub is pinned to; None for its newest."""

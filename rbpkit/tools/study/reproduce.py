@@ -59,9 +59,7 @@ def reproduce(
     """
     names = [notebook_called(name) for name in notebooks] or notebook_names()
     params = with_trained_models(params, out / "models", say=say, progress=progress)
-    processes = 1
-    if params.device == "cpu" and params.threads:
-        processes = max(1, cores() // params.threads)
+    processes = cores() if params.device == "cpu" else 1
     result = sweep(params, out / "records", workers=processes, say=say, progress=progress)
     if not result.measured:
         say("nothing was measured, so no notebook is run")

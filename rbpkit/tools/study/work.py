@@ -17,12 +17,10 @@ from filelock import Timeout
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
-from rbpkit.files.devices import set_threads
 from rbpkit.measuring import measure
 from rbpkit.models import LoadedModel, load_model
 from rbpkit.planning import ModelFiles, find_model, job_key
 from rbpkit.records import RecordFile, find_done, job_lock, slug
-from rbpkit.settings import ReadingSettings
 from rbpkit.tools.study.jobs import Failure, Job
 from rbpkit.tools.study.params import Params
 
@@ -80,8 +78,8 @@ def finished(task: Task, find: Callable[..., ModelFiles] = find_model) -> Record
     with suppress(Exception):  # load_model and measure say what is wrong
         files = params.files_of(task.source)
         model = find(task.source, dtype=params.dtype, **files)
-        reading = ReadingSettings(**params.part(ReadingSettings))
-        return find_done(task.out, job_key(model, task.corpus, reading))
+        key = job_key(model, task.corpus, params.max_length, params.stride)
+        return find_done(task.out, key)
     return None
 
 
@@ -93,14 +91,13 @@ def measure_task(task: Task, progress: bool = False) -> Told:
             found = finished(task)
             if found is not None:
                 return Told(path=str(found.path), found_done=True)
-            set_threads(task.params.threads)
             measured = measure(
                 _model_of(task),
                 task.corpus,
                 task.out,
-                **task.params.part(ReadingSettings),
+                max_length=task.params.max_length,
+                stride=task.params.stride,
                 batch_tokens=task.params.batch_tokens,
-                changed_text=task.params.changed_text,
                 progress=progress,
                 say=lines.append,
             )

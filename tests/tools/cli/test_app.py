@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND_LINE, ROOT, save_model, study_file
+from rbpkit.settings import PlaceSettings
 from test_records import make_records
 from transformers import GPT2Config
 
 from rbpkit import __version__
 from rbpkit.measuring import measure
 from rbpkit.records import Records, write_records
-from rbpkit.settings import PlaceSettings
 from rbpkit_pocket import families, recipes
 
 
