@@ -1,0 +1,48 @@
+"""`rbpkit pocket captions`: measure a model that reads pictures."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from rbpkit.models import load_model
+from rbpkit.tools.cli.common import TEXT_TABLE, Out, Table, each_k, measured_rows, print_rows
+from rbpkit.tools.cli.measure import READING, SPREAD_OUT, ReadingOptions, measured
+from rbpkit.tools.cli.options import options_of
+from rbpkit.tools.study.checks import folder_to_write
+from rbpkit_pocket.captions import load_captioner, load_captions
+
+if TYPE_CHECKING:
+
+    class CaptionOptions(Any): ...
+
+    class CaptionerOptions(Any): ...
+else:
+    CaptionOptions = options_of(load_captions, "Text")
+    of_captioner = inspect.signature(load_captioner).parameters.keys() - {"progress"}
+    of_captioner -= {"local_files_only"}
+    CaptionerOptions = options_of(load_model, "Model", only=of_captioner)
+
+TEXT, MODEL = CaptionOptions(), CaptionerOptions()
+
+
+def captions(
+    *,
+    model: Annotated[str, Parameter(help="Hub id, a folder, or pocket:NAME.")],
+    corpus: Annotated[str, Parameter(help="A file or folder of captions, or pocket:glyphs.")],
+    out: Out,
+    text: Annotated[CaptionOptions, SPREAD_OUT] = TEXT,
+    reading: Annotated[ReadingOptions, SPREAD_OUT] = READING,
+    source: Annotated[CaptionerOptions, SPREAD_OUT] = MODEL,
+    form: Table = TEXT_TABLE,
+) -> None:
+    """Rank every token of captions under a model that reads their pictures; keep the records."""
+    folder = folder_to_write(out)
+    # The captions first: their faults show at once, a model may take minutes to load.
+    documents = load_captions(corpus, **asdict(text))
+    loaded = load_captioner(model, progress=True, **asdict(source))
+    summary = measured(loaded, documents, folder, asdict(reading))
+    print_rows(measured_rows([summary], each_k(None)), form)
