@@ -115,13 +115,13 @@ def measure(
     """Rank every scored token of `corpus` under `model`; with `out`, write records and summary.
 
     model: a hub id, a folder or a plugin's PLUGIN:NAME, as `load_model` opens it by default; what
-        `load_model` gives, or any other `Ranker`; or a `transformers` model, or a `peft` PeftModel of
-        one, in memory with its own `tokenizer` (see `model_in_memory`).
+        `load_model` gives, or any other `Ranker`; or a `transformers` model, or a `peft` PeftModel
+        of one, in memory with its own `tokenizer` (see `model_in_memory`).
     corpus: a name, a file or a folder, of which `load_corpus` takes what the protocol says; what
         `load_corpus` or `Corpus.of` gives; or texts in memory as for `Corpus.of` (a list, a
         `datasets.Dataset`, any iterable), all of them.
     out: a folder; without one, nothing is written.
-    tokenizer: of a model in memory. Of a folder that has none, the folder or hub id of its
+    tokenizer: That of a model in memory. Of a folder that has none, the folder or hub id of its
         tokenizer.
     name: Call the model so in the records.
     family: The models that it is fitted with; by default the model's type.

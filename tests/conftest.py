@@ -105,12 +105,12 @@ def write_jsonl(path: Path, rows) -> Path:
 
 
 def study_file(folder: Path, models, corpora, **settings) -> Path:
-    """A parameter file: these models (hub ids, folders) on these corpora, by one CPU thread."""
+    """A parameter file: these models (hub ids, folders) on these corpora, on the CPU."""
     values = {
         "source": "hub",
         "model_ids": [str(one) for one in models],
         "corpus_names": [str(one) for one in corpora],
-        **{"device": "cpu", "threads": 1, **settings},
+        **{"device": "cpu", **settings},
     }
     path = folder / "study.yaml"
     path.write_text(yaml.safe_dump(values))

@@ -75,7 +75,7 @@ class JobKey(BaseModel):
 
     def setting(self, name: str) -> Any:
         """What `name`, one of `choosable`, was in this job."""
-        return getattr(self, name)
+        return getattr(self, name, None)  # a key has no family
 
 
 def beginnings(values: Sequence[str], least: int = 15) -> list[str]:
