@@ -294,15 +294,14 @@ def test_weights_that_are_not_beside_the_config_are_refused(named, neox):
     refused(neox, f"its weights are in {named}")
 
 
-def test_pickles_only_on_request(cached, neox):
+def test_pickles_if_there_are_no_safetensors(cached, neox):
     """As OPT's repositories on the hub have them, and in a folder."""
     expected = load_model(neox).logits(some_ids())
     for place in (neox, cached):
         torch.save(load_file(place / "model.safetensors"), place / "pytorch_model.bin")
         (place / "model.safetensors").unlink()
     for model in (neox, "someone/tiny"):
-        refused(model, "--allow-pickle")
-        assert torch.equal(load_model(model, allow_pickle=True).logits(some_ids()), expected)
+        assert torch.equal(load_model(model).logits(some_ids()), expected)
 
 
 def test_hub_id_out_of_reach(hub):
@@ -573,7 +572,7 @@ def test_a_pickle_cannot_run_code(save, monkeypatch, tmp_path):
     (folder / "model.safetensors").unlink()
     content = {"x": Code(), "weights": torch.zeros(10**5)}
     torch.save(content, folder / "pytorch_model.bin")
-    refused(folder, "cannot be loaded", allow_pickle=True)
+    refused(folder, "cannot be loaded")
     assert not (tmp_path / "touched-by-a-pickle").exists()
 
 

@@ -86,7 +86,7 @@ def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_pat
     assert corpus.id == "tiny:notes" and corpus.documents == TEXTS
     assert corpus.source["kind"] == "tiny" and corpus.protocol["seed"] is None
     assert corpus.unit_numbers().tolist() == [0, 1, 0, 1, 0, 1]
-    shuffled = load_corpus("tiny:changed")
+    shuffled = load_corpus("tiny:changed", changed_text=True)
     assert shuffled.protocol["seed"] == 42 and sorted(shuffled.documents) == sorted(TEXTS)
     assert load_corpus("tiny:plain").documents == TEXTS
     assert load_model("tiny:small", device="cpu").name == "small"
@@ -109,7 +109,7 @@ def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_pat
 
 
 def test_a_study_names_models_of_a_plugin_trained_or_not(tiny, tmp_path):
-    values = {"source": "tiny", "corpus_names": ["tiny:notes"], "device": "cpu", "threads": 1}
+    values = {"source": "tiny", "corpus_names": ["tiny:notes"], "device": "cpu"}
     said = []
     families = Params(**values, families=["tiny"])
     assert with_trained_models(families, tmp_path, say=said.append, progress=False) == families

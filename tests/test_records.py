@@ -13,12 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from made_summaries import make_manifest, records_of
-from pydantic import Field
 
-from rbpkit import Corpus, settings
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import Manifest
-from rbpkit.planning import ModelFiles, job_key
 from rbpkit.records import (
     Records,
     amend,
@@ -304,33 +300,6 @@ def test_files_are_those_of_the_first_version_to_the_byte(tmp_path):
         data = (tmp_path / "Wiki" / f"org+model-1.5b.{name}").read_bytes()
         data = re.sub(rb' "checksum": "\w{64}",\n', b"", data)  # which came later
         assert hashlib.sha256(data).hexdigest()[:12] == digest
-
-
-def test_a_setting_added_later_makes_another_job_only_if_it_is_used(few, tmp_path, monkeypatch):
-    """One field, marked IN_KEY: nothing else is written down for the key and the manifest."""
-
-    class Reading(settings.ReadingSettings):
-        lower: bool = Field(False, json_schema_extra=settings.IN_KEY)
-
-    first = write_records(tmp_path, few)
-    monkeypatch.setattr(settings, "PARTS", (*settings.PARTS, Reading))
-    model = ModelFiles("m", "r", "float32", context=None)
-    assert job_key(model, Corpus("c", ("a b",)), Reading(lower=True)).setting("lower") is True
-    off = Manifest(**few.manifest.model_dump(), lower=False)
-    assert find_done(tmp_path, off.key) == first and off.to_json() == few.manifest.to_json()
-    on = Manifest(**few.manifest.model_dump(), lower=True)
-    assert find_done(tmp_path, on.key) is None
-    second = write_records(tmp_path, dataclasses.replace(few, manifest=on))
-    assert find_done(tmp_path, on.key) == second != first
-    assert Records.load(second.path).manifest == second.manifest
-    for asked in (True, False):
-        (found,) = load_summaries(tmp_path, lower=asked)
-        assert found.manifest.setting("lower") is asked
-    with pytest.raises(InputError, match=r"several settings: lower .* or "):
-        load_summaries(tmp_path)
-    monkeypatch.undo()
-    with pytest.raises(InputError, match="there is no 'lower'"):
-        Records.load(second.path)
 
 
 def test_a_folder_of_an_earlier_version_is_read_and_goes_on(few, tmp_path):

@@ -19,7 +19,7 @@ from transformers import (
     default_data_collator,
 )
 
-from rbpkit import measure
+from rbpkit import Corpus, measure
 from rbpkit.errors import InputError
 from rbpkit.tools.callback import RBPCallback
 from rbpkit_pocket import families
@@ -124,7 +124,9 @@ def test_training_is_the_same_to_the_bit(trainer):
 def test_the_best_model_by_rbp_is_loaded_at_the_end(trainer):
     best = {"load_best_model_at_end": True, "metric_for_best_model": "eval_rbp_500"}
     made = trainer(tiny(), save_strategy="steps", save_steps=2, **best)
-    made.add_callback(RBPCallback(made, Dataset.from_dict({"t": TEXTS}), ks=KS, field="t"))
+    made.add_callback(
+        RBPCallback(made, Corpus.of(Dataset.from_dict({"t": TEXTS}), field="t"), ks=KS)
+    )
     made.train()
     values = logged(made, "eval_rbp_500")
     assert made.state.best_metric == max(values.values()) and len(set(values.values())) > 1

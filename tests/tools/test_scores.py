@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import assert_same_columns
 
-from rbpkit import fit_curves, load_corpus, measure
+from rbpkit import fit_curves, load_corpus, load_model, measure
 from rbpkit.errors import InputError
 from rbpkit.fit import curves_of_all
 from rbpkit.records import load_summaries
@@ -66,7 +66,7 @@ def test_a_function_and_a_table_of_its_scores_give_the_same_fit(rbpkit, tmp_path
 
 
 def test_a_table_keeps_its_columns(llama_folder, text_file):
-    expected = measure(llama_folder, text_file, device="cpu").records
+    expected = measure(llama_folder, text_file).records
     about = {"name": "again", "S": expected.manifest.S, "V": expected.manifest.V, "family": "x"}
     shuffled = expected.to_pandas().sample(frac=1, random_state=0)
     records = measure(ScoreTable(shuffled, **about), text_file).records
@@ -114,4 +114,4 @@ def test_a_table_needs_a_size(tmp_path):
     with pytest.raises(InputError, match="give --size"):
         measure(f"scores:{path}", TEXTS)
     with pytest.raises(InputError, match="not a table that can be read"):
-        measure(f"scores:{tmp_path}/none.parquet", TEXTS, size=3, vocabulary=9)
+        load_model(f"scores:{tmp_path}/none.parquet", size=3, vocabulary=9)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND_LINE, ROOT, save_model, study_file
-from rbpkit.settings import PlaceSettings
 from test_records import make_records
 from transformers import GPT2Config
 
@@ -182,9 +181,10 @@ def test_pocket_train_trains_what_was_asked_for(rbpkit, tmp_path, monkeypatch, a
         assert trained[0].recipe.rate == 0.35
 
 
-def test_version_and_short_dtypes(rbpkit):
+def test_version_and_an_option_that_is_gone(rbpkit):
     assert rbpkit("--version")[:2] == (0, f"{__version__}\n")
-    assert PlaceSettings.of({"dtype": "fp16"}).dtype == "float16"
+    status, _, err = rbpkit("measure", "--threads", 2)
+    assert status == 2 and "--threads is no longer an option: set OMP_NUM_THREADS" in err
 
 
 def test_a_folder_where_nothing_can_be_written(rbpkit, ladder, text_file, tmp_path, monkeypatch):

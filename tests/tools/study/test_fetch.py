@@ -43,7 +43,7 @@ def test_sizes_are_listed_and_pickles_fetched_only_for_want_of_safetensors(
         return [DryRunFileInfo(COMMIT, 10**9, name, "", False, name in names) for name in names]
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
-    settings = {"revisions": [f"me/safe@{COMMIT}"], "allow_pickle": True}
+    settings = {"revisions": [f"me/safe@{COMMIT}"]}
     study = study_file(tmp_path, ["me/safe", "me/pickle"], ["HumanEval", "pocket:qa"], **settings)
     status, table, err = rbpkit("fetch", study, "--dry-run")
     assert status == 0 and err == "3 repositories, 7.000 GB to download\n" and not fetched

@@ -155,7 +155,7 @@ def test_reproduce_draws_what_it_measured(tmp_path):
     """Three pocket models on a corpus, end to end: the figure's points are the records'."""
     names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
     values = {"source": "pocket", "model_ids": names, "corpus_names": ["pocket:humaneval"]}
-    study = Params(**values, documents=8, max_length=64, device="cpu", threads=1)
+    study = Params(**values, documents=8, max_length=64, device="cpu")
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "figures").iterdir()}
     said, out = [], tmp_path / "out"
     assert reproduce(study, out, notebooks=["03"], say=said.append), said
@@ -173,7 +173,7 @@ def test_a_study_of_ones_own_takes_every_notebook(tmp_path, llama_folder, text_f
     """A family with one model, a file of text: measured, and said what cannot be fitted."""
     values = {"source": "hub", "model_ids": [str(llama_folder)], "corpus_names": [str(text_file)]}
     said = []
-    done = reproduce(Params(**values, field="text", threads=1), tmp_path, say=said.append)
+    done = reproduce(Params(**values, field="text", device="cpu"), tmp_path, say=said.append)
     assert done, [line for line in said if line.startswith("failed")]
     assert "0 of 1 jobs compared with the reference: OK" in said
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
