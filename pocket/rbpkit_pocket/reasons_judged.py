@@ -2,7 +2,7 @@
 
 Each function takes jobs (`reasons.Job`) and returns the numbers of its question; the margins stand
 beside them as constants. `python -m rbpkit_pocket.reasons_judged WHAT` prints them from the
-tables that ship: known, texts (1, 3, 4, 5), runs (2, 6) or temperature (7).
+tables that ship: known, texts (1, 3, 4, 5), runs (2, 6), temperature (7) or real (beside 7).
 """
 
 from __future__ import annotations
@@ -509,6 +509,15 @@ def temperature_answers() -> None:
     print(f"{of_means:.2f} of their mean is left; the mean of the six ratios is {mean_ratio:.2f}")
 
 
+def real_answers() -> None:
+    """Print what stands beside question 7: B - y of the models of set R, percent, at T = 1."""
+    for (model, text), job in load_jobs("R").items():
+        ratio = np.log(job.total(job.entropy) / job.CE)
+        errors = {k: round(error, 1) for k, error in calibration_errors([job]).items()}
+        print(f"{model} {text}: {job.n.sum():.0f} tokens, CE {job.CE:.3f}, ln(h / CE) {ratio:+.3f}")
+        print("  B - y:", errors)
+
+
 if __name__ == "__main__":
     known = load_jobs("known")
     what = sys.argv[1] if len(sys.argv) > 1 else "known"
@@ -519,5 +528,7 @@ if __name__ == "__main__":
     elif what == "runs":
         names = {job.model for name in ("E", "M", "P") for job in load_jobs(name).values()}
         run_answers(known, {name: re.sub(r"-seed\d+", "", name) for name in names})
+    elif what == "real":
+        real_answers()
     else:
         temperature_answers()

