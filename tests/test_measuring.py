@@ -299,7 +299,7 @@ def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 60)
     assert status == 0 and f"{tokens - 1:,} tokens scored in 1 document; " in err
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 100)
-    assert status == 2 and "--stride" in err
+    assert status == 2 and "stride=100: must be less than max_length" in err
     corpus = dataclasses.replace(Corpus.of(TEXTS), protocol={"available": 10_000})
     said = []
     measure(llama_folder, corpus, say=said.append)
@@ -329,7 +329,7 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
     assert status == 0 and "done before with other units" in err
     for bad in (["--unit", "autor"], ["--unit", "author", "--field", "author"]):
         assert rbpkit(*arguments, *bad)[0] == 2
-    in_memory = measure(llama_folder, rows, unit="author").summary
+    in_memory = measure(llama_folder, Corpus.of(rows, unit="author")).summary
     assert np.unique(in_memory.document_units).tolist() == [0, 1, 2]
     assert sorted(in_memory.document_units) == sorted(summary.document_units)
     with pytest.raises(InputError, match="must be rows by column"):
