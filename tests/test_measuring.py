@@ -333,7 +333,7 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
     assert np.unique(in_memory.document_units).tolist() == [0, 1, 2]
     assert sorted(in_memory.document_units) == sorted(summary.document_units)
     with pytest.raises(InputError, match="must be rows by column"):
-        measure(llama_folder, TEXTS, unit="author")
+        Corpus.of(TEXTS, unit="author")
 
 
 LONG_ROPE = {
