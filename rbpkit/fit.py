@@ -350,9 +350,12 @@ def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -
                 f" ({' and '.join(words)}); measure them alike, or choose some, as"
                 f" --where {setting}={words[0]}"
             )
-    tokens = {model.manifest.tokens: model.manifest.model for model in models}
-    if len(tokens) > 1:
-        one, other, *_ = (f"{name} {count:,}" for count, name in sorted(tokens.items()))
+    scored = {}
+    for model in models:
+        manifest = model.manifest
+        scored[manifest.tokens, manifest.targets] = f"{manifest.model} {manifest.tokens:,}"
+    if len(scored) > 1:
+        one, other, *_ = (scored[tokens] for tokens in sorted(scored))
         raise InputError(
             f"{family} on {corpus}: its models scored different tokens of one text ({one},"
             f" {other}), as their tokenizers differ; give those of one tokenizer another family"

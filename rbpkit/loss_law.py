@@ -55,10 +55,11 @@ def fit_against_ce(
     """The lines of log(-log RBP_k) on log CE, and a line on each text and k that has none.
 
     Models are compared on the same tokens only: one text (fingerprint), one V, one max_length and
-    stride, and as many tokens.
+    stride, and the same targets.
     Raises InputError if nothing was measured.
     """
-    same_tokens = attrgetter("corpus", "fingerprint", "V", "max_length", "stride", "tokens")
+    same_text = ("corpus", "fingerprint", "V", "max_length", "stride")
+    same_tokens = attrgetter(*same_text, "tokens", "targets")
     groups: dict[tuple, list[Measured]] = {}
     for model in measured:
         groups.setdefault(same_tokens(model.manifest), []).append(model)

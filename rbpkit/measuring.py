@@ -6,6 +6,7 @@ is a `Ranker`, of which nothing else is known.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gc
 import math
@@ -27,7 +28,7 @@ import rbpkit
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_name, check_path, check_whole, one_line
-from rbpkit.files.manifest import LATER_FIELDS, Manifest, beginnings
+from rbpkit.files.manifest import Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
@@ -35,14 +36,11 @@ from rbpkit.ranking import NonFiniteError
 from rbpkit.records import (
     COLUMNS,
     OPTIONAL,
-    RecordFile,
     Records,
-    amend,
+    check_revision,
     find_done,
-    job_files,
-    job_lock,
-    of_other_weights,
-    summary_of,
+    record_path,
+    targets_digest,
     write_records,
 )
 from rbpkit.summary import Summary
@@ -136,12 +134,11 @@ def measure(
     say: gets lines for people, also if text is left out.
 
     A finished job with the same key (see `JobKey`) is not run again, but it takes the family that
-    was given; `say` is told what else differs. Jobs with other keys are left alone. A
-    job that another process is measuring is waited for.
+    was given here; `say` is told what else differs. Jobs with other keys are left alone.
 
-    Raises InputError for a model or corpus that cannot be used or leaves nothing to score,
-    settings out of range, logits that are NaN or infinite, and too little memory for one document.
-    Nothing is written then.
+    Raises InputError for a model or corpus that cannot be used or leaves nothing to score, settings
+    out of range, a name under which other weights were measured, logits that are NaN or infinite,
+    and too little memory for one document. Nothing is written then.
     """
     if out is not None:
         check_path("out", out)
@@ -160,13 +157,23 @@ def measure(
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, max_length, stride)
         planned = planned_manifest(ranker, text, encoded, batch_tokens)
-        job_run = functools.partial(ranked, ranker, text, encoded, planned, say, progress)
-        if out is None:
-            records, path, found_done = job_run(), None, False
-            summary = records.summary()
-        else:
-            job, found_done = _run_once(out, planned, job_run, force, ranker.default_family, say)
-            records, path, summary = None, job.path, summary_of(job)
+        found = None
+        if out is not None:
+            check_revision(out, planned.key)
+            found = None if force else find_done(out, planned.key)
+        records = found
+        if records is None:
+            records = ranked(ranker, text, encoded, planned, say, progress)
+        elif family not in (None, records.manifest.family):
+            say(f"{planned.model} was of family {records.manifest.family}, and is now of {family}")
+            relabelled = records.manifest.model_copy(update={"family": family})
+            records = dataclasses.replace(records, manifest=relabelled)
+    path = None
+    if out is not None:
+        path = record_path(out, planned.key)
+        if records is not found:
+            write_records(out, records)
+    summary = records.summary()
     changed = _changed_since(summary, planned, text)
     if changed:
         say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
@@ -176,7 +183,8 @@ def measure(
     coverage, is_whole = _coverage(text, encoded, cut_at)
     if not is_whole:
         say(coverage)
-    return Measurement(summary, path, found_done, coverage, records)
+    kept = records if path is None else None  # else they are read when they are asked for
+    return Measurement(summary, path, found is not None, coverage, kept)
 
 
 def opened_corpus(corpus: Corpus | str | os.PathLike[str] | Iterable[Any]) -> Corpus:
@@ -230,11 +238,9 @@ def planned_manifest(
         family=model.family,
         S=model.S,
         V=model.V,
-        folder=model.folder,
         skipped_documents=encoded.skipped,
         scored_bytes=encoded.scored_bytes,
         device=model.device,
-        threads=torch.get_num_threads(),
         batch_tokens=batch_tokens,
         versions=versions,
     )
@@ -255,64 +261,18 @@ def ranked(
     unit = None
     if corpus.units is not None:
         unit = corpus.unit_numbers()[columns["document"]]
-    manifest = planned.model_copy(update={"tokens": encoded.tokens, "seconds": seconds})
+    known = {
+        "tokens": encoded.tokens,
+        "seconds": seconds,
+        "targets": targets_digest(columns),
+    }
+    manifest = planned.model_copy(update=known)
     return Records.of(columns, manifest, unit)
-
-
-def _run_once(
-    out: str | os.PathLike[str],
-    planned: Manifest,
-    run: Callable[[], Records],
-    force: bool,
-    default_family: str,
-    say: Callable[[str], None],
-) -> tuple[RecordFile, bool]:
-    """The finished job in `out`, run first if it is not there; whether it was there.
-
-    A finished job takes the family that is planned, unless that is only the model's default, and
-    whatever earlier versions did not note.
-    """
-    with job_lock(out, planned.key):
-        done = None if force else find_done(out, planned.key)
-        if done is None:
-            _say_if_of_other_weights(out, planned, say)
-            return write_records(out, run()), False
-        changes: dict[str, object] = {}
-        family_before = done.manifest.family
-        if planned.family not in (family_before, default_family):
-            say(f"{planned.model} was of family {family_before}, and is now of {planned.family}")
-            changes["family"] = planned.family
-        for name in LATER_FIELDS:
-            if not getattr(done.manifest, name) and getattr(planned, name):
-                changes[name] = getattr(planned, name)
-        return amend(done, **changes) if changes else done, True
-
-
-def _say_if_of_other_weights(
-    out: str | os.PathLike[str], planned: Manifest, say: Callable[[str], None]
-) -> None:
-    """A line if a model of this name was measured with other weights: nothing replaces it."""
-    older = []
-    for job in of_other_weights(out, planned.key):
-        # Models in two folders of one name are told apart by their folders.
-        folders = {job.manifest.folder, planned.folder}
-        if len(folders) == 1 or "" in folders:
-            older.append(job)
-    if older:
-        others = dict.fromkeys(job.manifest.revision for job in older)
-        this, *shortened = beginnings([planned.revision, *others])
-        which = " and ".join(shortened)
-        files = "; ".join(job_files(job.path) for job in older)
-        say(
-            f"{planned.model} was measured with other weights before (revision {which}); both are"
-            f" kept, and a fit asks for one, as --where revision={this}. To"
-            f" remove the older records, delete {files}"
-        )
 
 
 def _changed_since(summary: Summary, planned: Manifest, corpus: Corpus) -> list[str]:
     """What differs between a job that was found done and the same job now, its key aside."""
-    recorded = ("family", "device", "threads", "batch_tokens", "versions")
+    recorded = ("family", "device", "batch_tokens", "versions")
     done = summary.manifest
     changed = [field for field in recorded if getattr(done, field) != getattr(planned, field)]
     units = corpus.unit_numbers()[summary.document]

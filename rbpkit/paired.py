@@ -18,7 +18,7 @@ from rbpkit.summary import Summary, interval, resample
 def check_comparable(a: Summary, b: Summary) -> None:
     """InputError, one line, unless both models scored the same tokens of the same documents.
 
-    Summaries have no tokens. Two tokenizers are told apart by how many tokens a document has.
+    Two tokenizers are told apart by `targets`, and by how many tokens a document has.
     """
     names = f"{a.manifest.model} and {b.manifest.model}"
     for setting in ("corpus", "fingerprint", "documents", "max_length", "stride"):
@@ -27,7 +27,9 @@ def check_comparable(a: Summary, b: Summary) -> None:
             found = f"{str(of_a)[:15]} and {str(of_b)[:15]}"
             raise InputError(f"{names} were not measured on the same text: {setting} {found}")
     same_documents = np.array_equal(a.document, b.document)
-    if not same_documents or not np.array_equal(a.document_tokens, b.document_tokens):
+    same_targets = a.manifest.targets == b.manifest.targets
+    same_tokens = same_documents and np.array_equal(a.document_tokens, b.document_tokens)
+    if not same_targets or not same_tokens:
         raise InputError(
             f"{names}: their tokenizers cut the documents differently, so figures per token do not"
             " compare; compare measure(...).bits_per_byte()"

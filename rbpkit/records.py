@@ -1,31 +1,31 @@
 """Records: one row per scored token, measured once. RBP_k, CE, windows and summaries follow.
 
-On disk a job is three files in `<folder>/<corpus>/`: the rows in `<model>.<key>.parquet`, what was
-measured in `<model>.<key>.summary.npz`, and the manifest in `<model>.<key>.json`, where `<key>` is
-a short hash of the job's key. The manifest is written last and alone says "done". It names the
-sha256 of the Parquet file, which holds a copy of it.
+On disk a job is one Parquet file, `<folder>/<corpus>/<model>.<key>.parquet`, where `<key>` is a
+short hash of the job's key. If it is there, it is whole, and the job is done. Its metadata hold the
+manifest, and a checksum over manifest and columns. The summary is next to it; it is made again if
+it is missing.
 """
 
 from __future__ import annotations
 
 import functools
+import glob
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock
 
-from rbpkit.errors import InputError, check_path, check_ties, nearest
-from rbpkit.files.manifest import JobKey, Manifest, beginnings, choosable, is_value
-from rbpkit.files.names import AnyPath, folder_name, names_apart, run_and_step, whole_path
+from rbpkit.errors import InputError, check_path, check_ties, nearest, one_line
+from rbpkit.files.manifest import KEY, JobKey, Manifest
+from rbpkit.files.names import AnyPath, run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Summary, summarise
 
@@ -42,12 +42,12 @@ COLUMNS: dict[str, type[np.generic]] = {
     "p_max": np.float32,
     "entropy": np.float32,
 }
-# Fields of a manifest that may be given to a finished job, and what they are if nothing is known.
-AMENDED: dict[str, Any] = {"family": "", "folder": "", "scored_bytes": 0}
 # What a model may be unable to give (see `Ranker.ranks`).
 OPTIONAL = frozenset(["n_equal", "p_max", "entropy"])
 # A column that only some corpora have.
 UNIT: dict[str, type[np.generic]] = {"unit": np.int32}
+Choice = str | int | Iterable[str | int] | None
+HASHES = ("revision", "fingerprint")  # of which the first digits are enough to choose by
 
 # nll >= ln R is exact for exact arithmetic: R terms of the sum are at least exp(z_t). In float32,
 # nll = logsumexp(z) - z_t errs by half a last place of |logsumexp(z)| for every chunk of V that is
@@ -186,37 +186,44 @@ class Records:
 
     @classmethod
     def load(cls, path: AnyPath) -> Records:
-        """The finished records whose Parquet file is `path`.
+        """The records whose Parquet file is `path`.
 
-        InputError names the file and the way out if it is missing, if its bytes are not those
-        that its manifest names, or if the manifest is not the one inside it.
+        InputError names the file if it is missing, if it is no Parquet file, or if it was changed
+        since it was written.
         """
-        path = Path(path)
-        manifest = read_manifest(path)
-        table = pq.read_table(pa.BufferReader(_verified(path, manifest)))
+        try:
+            table = pq.read_table(pa.BufferReader(Path(path).read_bytes()))
+            there = [name for name in COLUMNS | UNIT if name in table.column_names]
+            columns = {name: table[name].to_numpy() for name in there}
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise InputError(f"{path}: not readable records ({one_line(error)})") from error
         metadata = table.schema.metadata or {}
-        inside = Manifest.from_json(metadata.get(b"rbpkit", b"{}"), path)
-        if _bare(inside) != _bare(manifest):
-            what = "its manifest was changed: the copy inside it differs"
-            raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-        there = [name for name in COLUMNS | UNIT if name in table.column_names]
-        columns = {name: table[name].to_numpy() for name in there}
+        manifest_text = metadata.get(b"rbpkit", b"{}")
+        manifest = Manifest.from_json(manifest_text, path)
+        if metadata.get(b"checksum") != checksum(manifest_text, columns):
+            raise InputError(f"{path}: damaged since it was written; delete it and measure again")
         unit = columns.pop("unit", None)  # None if documents are units by themselves
         return cls.of(columns, manifest, unit)
 
 
+def checksum(manifest_text: bytes, columns: Mapping[str, np.ndarray]) -> bytes:
+    """sha256 (hex) over the manifest, and the name and bytes of each column."""
+    digest = hashlib.sha256(manifest_text)
+    for name, array in columns.items():
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest().encode()
+
+
+def targets_digest(columns: Mapping[str, np.ndarray]) -> str:
+    """Which tokens were scored, and where: 16 hexadecimal digits, in the manifest's `targets`."""
+    digest = hashlib.sha256()
+    for name in ("document", "position", "target"):
+        digest.update(np.ascontiguousarray(columns[name], dtype=COLUMNS[name]).data)
+    return digest.hexdigest()[:16]
+
+
 # -- a folder of records ----------------------------------------------------------------------
-
-Found = dict[Path, Summary]
-"""Summaries by the path of their file, sorted."""
-
-
-@dataclass(frozen=True)
-class RecordFile:
-    """A finished job on disk: `path` of its Parquet file, its manifest."""
-
-    path: Path
-    manifest: Manifest
 
 
 def slug(name: str) -> str:
@@ -235,75 +242,49 @@ def slug(name: str) -> str:
 
 
 def record_path(directory: AnyPath, key: JobKey) -> Path:
-    """The job's Parquet file: `<directory>/<corpus>/<model>.<digest>.parquet`, ids as `slug`s.
-
-    A finished job that an earlier version wrote as `<model>.parquet` keeps that name.
-    The manifest and the summary are next to it, with the suffixes .json and .summary.npz.
-    """
-    earlier = Path(directory) / slug(key.corpus) / f"{slug(key.model)}.parquet"
-    if _finished(earlier) and read_manifest(earlier).key == key:
-        return earlier
-    # Jobs with other settings get other files, side by side.
-    return earlier.with_name(f"{slug(key.model)}.{key.digest()}.parquet")
-
-
-def _marker(path: Path) -> Path:
-    """The manifest of a Parquet file, whose presence says that the job is done."""
-    return path.with_suffix(".json")
+    """The job's Parquet file: `<directory>/<corpus>/<model>.<digest>.parquet`, ids as `slug`s."""
+    return Path(directory) / slug(key.corpus) / f"{slug(key.model)}.{key.digest()}.parquet"
 
 
 def _summary_file(path: Path) -> Path:
     return path.with_suffix(".summary.npz")
 
 
-def job_lock(directory: AnyPath, job: Any) -> FileLock:
-    """The lock that is held while a job is measured and written. Raises OSError.
-
-    job: a key, or anything else with the names of its model and its corpus.
-
-    The process that holds it may take it again: a sweep does, before it loads the model.
-    """
-    folder = Path(directory) / slug(job.corpus)
-    folder.mkdir(parents=True, exist_ok=True)
-    # A file and not the folder: NFS locks only what is open for writing. It stays, empty.
-    return FileLock(folder / f".{slug(job.model)}.lock", is_singleton=True)
-
-
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of the records at `path`; InputError if it is missing or not readable."""
-    marker = _marker(path)
+    """The manifest of the records at `path`, without their columns; InputError if damaged."""
     try:
-        return Manifest.from_json(marker.read_bytes(), marker)
-    except OSError as error:
-        raise InputError(f"{marker}: no manifest, so no finished records ({error})") from error
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not readable records ({one_line(error)})") from error
+    return Manifest.from_json(metadata.get(b"rbpkit", b"{}"), path)
 
 
-def write_records(directory: AnyPath, records: Records) -> RecordFile:
-    """Write records, summary and manifest into `directory`, the manifest last.
+def write_records(directory: AnyPath, records: Records) -> Path:
+    """Write records and summary into `directory`; the path of the records.
 
-    They replace an earlier job of the same key, and no other. If the disk is full the earlier job
-    stays; after a kill there is one of the two, or no manifest and so no job. Raises OSError.
+    They replace an earlier job of the same key, and no other. On a full disk the earlier job stays;
+    after a kill there is one of the two, whole. Raises OSError, and InputError as `check_revision`.
     """
+    check_revision(directory, records.manifest.key)
     path = record_path(directory, records.manifest.key)
-    columns = records.columns()
-    data = _parquet_bytes(columns, _bare(records.manifest))
-    digest = hashlib.sha256(data).hexdigest()
-    manifest = records.manifest.model_copy(update={"sha256": digest})
     files = {
-        path.name: data,
-        _summary_file(path).name: summarise(columns, manifest).to_bytes(),
-        _marker(path).name: manifest.to_json(sealed=True).encode(),
+        path.name: _parquet_bytes(records),
+        # After the records: if the process ends between the two, it is made again from them.
+        _summary_file(path).name: records.summary().to_bytes(),
     }
-    write_whole(path.parent, files, marker=_marker(path).name)
-    return RecordFile(path, manifest)
+    write_whole(path.parent, files)
+    return path
 
 
-def _parquet_bytes(columns: Mapping[str, np.ndarray], manifest: Manifest) -> bytes:
-    """A Parquet file with these columns, and a copy of the manifest; the same bytes each time."""
+def _parquet_bytes(records: Records) -> bytes:
+    """A Parquet file with the columns, the manifest, and a checksum over both."""
+    columns = records.columns()
+    manifest_text = records.manifest.to_json().encode()
     fields = []
     for name, array in columns.items():
         fields.append(pa.field(name, pa.from_numpy_dtype(array.dtype), nullable=False))
-    schema = pa.schema(fields).with_metadata({"rbpkit": manifest.to_json()})
+    metadata = {b"rbpkit": manifest_text, b"checksum": checksum(manifest_text, columns)}
+    schema = pa.schema(fields).with_metadata(metadata)
     # Neighbouring rows differ little in these, and not at all alike in the others.
     rising = [name for name in ("document", "position", "unit") if name in columns]
     repeated = [name for name in ("target", "n_greater", "n_equal") if name in columns]
@@ -314,326 +295,218 @@ def _parquet_bytes(columns: Mapping[str, np.ndarray], manifest: Manifest) -> byt
         compression="zstd",
         use_dictionary=repeated,  # few values, each of them often
         column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
-        write_page_checksum=True,  # so that a flipped bit is an error, and not another number
     )
     return buffer.getvalue()
 
 
-def find_done(directory: AnyPath, key: JobKey) -> RecordFile | None:
-    """The finished job with this key, its bytes verified, or None. InputError if it is damaged."""
+def find_done(directory: AnyPath, key: JobKey) -> Records | None:
+    """The records of the finished job with this key, or None. InputError if they are damaged."""
     path = record_path(directory, key)
-    if not _finished(path):
+    if not path.is_file():
         return None
-    manifest = read_manifest(path)
-    if manifest.key != key:  # a file of another job that was renamed by hand
-        return None
-    _verified(path, manifest)
-    return RecordFile(path, manifest)
+    records = Records.load(path)
+    return records if records.manifest.key == key else None  # else renamed by hand
 
 
-def of_other_weights(directory: AnyPath, key: JobKey) -> list[RecordFile]:
-    """The finished jobs of a model of this name on this corpus that had another revision."""
-    folder = record_path(directory, key).parent
-    found = []
-    for path in sorted(folder.glob(f"{slug(key.model)}.*parquet")):
-        if not _finished(path):
-            continue
-        try:
-            manifest = read_manifest(path)
-        except InputError:  # damaged: it must not stop another job
-            continue
+def check_revision(directory: AnyPath, key: JobKey) -> None:
+    """InputError if a model of this name was measured on this corpus with other weights.
+
+    A name belongs to one revision. So results of two models never mix under one name.
+    """
+    path = record_path(directory, key)
+    for other in sorted(path.parent.glob(f"{glob.escape(slug(key.model))}.*.parquet")):
+        manifest = read_manifest(other)
         if manifest.model == key.model and manifest.revision != key.revision:
-            found.append(RecordFile(path, manifest))
-    return found
+            raise InputError(
+                f"{key.model} was measured on {key.corpus} with other weights: delete {other} if"
+                " they are out of date, or give this model another name (name=)"
+            )
 
 
-def amend(job: RecordFile, **changes: Any) -> RecordFile:
-    """Change what the records do not hold (`AMENDED`), in manifest and summary. Raises OSError.
-
-    The records are not changed, so nothing is lost whenever the process is killed.
-    """
-    manifest = job.manifest.model_copy(update=changes)
-    summary = replace(summary_of(job), manifest=manifest)
-    files = {
-        _summary_file(job.path).name: summary.to_bytes(),
-        _marker(job.path).name: manifest.to_json(sealed=True).encode(),
-    }
-    write_whole(job.path.parent, files)
-    return RecordFile(job.path, manifest)
-
-
-def iter_manifests(directory: AnyPath) -> Iterator[RecordFile]:
-    """The finished jobs under `directory`, sorted by path; the Parquet bytes are not read.
-
-    InputError for a damaged manifest.
-    """
+def iter_manifests(directory: AnyPath) -> Iterator[tuple[Path, Manifest]]:
+    """The finished jobs under `directory`, sorted by path. InputError for a damaged manifest."""
     for path in sorted(Path(directory).rglob("[!.]*.parquet")):
-        if _finished(path):
-            yield RecordFile(path, read_manifest(path))
+        if path.is_file():
+            yield path, read_manifest(path)
+
+
+def summary_of(path: Path, manifest: Manifest) -> Summary:
+    """The summary of the records at `path`, made from them if it is missing or of others."""
+    file = _summary_file(path)
+    with suppress(InputError, OSError):
+        stored = Summary.from_bytes(file.read_bytes(), file)
+        if stored.manifest == manifest:
+            return stored
+    return Records.load(path).summary()
 
 
 def load_summaries(
     directory: AnyPath,
     *,
+    model: Choice = None,
+    revision: Choice = None,
+    family: Choice = None,
+    corpus: Choice = None,
+    fingerprint: Choice = None,
+    documents: Choice = None,
+    seed: Choice = None,
+    max_length: Choice = None,
+    stride: Choice = None,
+    dtype: Choice = None,
     checkpoint: str | int | None = None,
     several: bool = False,
     say: Callable[[str], None] = lambda line: None,
-    **settings: str | int | Iterable[str | int] | None,
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
+    model to dtype: a value of the manifest, or a list of values; None for any. Of a hash the first
+        digits are enough.
     checkpoint: of each training run, take "last", or the step of this number; None for all.
     several: admit a model that was measured on a corpus under several settings; else that is an
         error, which names them.
     say: gets a line if checkpoints are left out, or weights that were measured under two names.
-    settings: those of `choosable`, as `max_length=512`; None for any, a list for one of several. Of
-        a hash the first digits are enough. A model may be given as the path of its folder. Unless
-        `several`, a revision chooses among the weights of a model that was measured with several,
-        and leaves other models alone.
 
     Read from .summary.npz, which may be there without its records; made from the records if
-    that file is missing, damaged or of an earlier measurement. A model that was measured under two
-    names counts once, unless one of the names is asked for: by the name that no other weights have,
-    or else by the first in the order of the alphabet. InputError for a damaged file that cannot be
-    made again, and if there is nothing at all, or nothing with these settings.
+    that file is missing, damaged or of others. A model that was measured under two names counts
+    once, by the first in the order of the alphabet, unless a name is asked for. InputError for a
+    damaged file that cannot be made again, and if there is nothing with these settings.
     """
     check_path("the folder of records", directory)
-    for name in settings:
-        if name not in choosable():
-            hint = nearest(name, choosable())
-            raise InputError(f"no setting {name!r}{hint}; there are {', '.join(choosable())}")
+    settings = {
+        "model": model,
+        "revision": revision,
+        "family": family,
+        "corpus": corpus,
+        "fingerprint": fingerprint,
+        "documents": documents,
+        "seed": seed,
+        "max_length": max_length,
+        "stride": stride,
+        "dtype": dtype,
+    }
     found = _all_summaries(Path(directory))
     if not found:
         raise InputError(f"{directory}: no records or summaries in this folder")
-    asked = _values_there(settings, [one.manifest for one in found.values()], directory)
-    if "model" not in asked:
-        found = _without_renamed(found, say)
-    chosen = _with_settings(found, asked, one_revision=not several)
-    if not chosen:
-        words = ", ".join(f"{name} {' or '.join(sorted(some))}" for name, some in asked.items())
-        kinds = {f"{one.manifest.corpus} / {one.manifest.family}" for one in found.values()}
-        raise InputError(
-            f"{directory}: nothing measured with {words}; there is (corpus / family):"
-            f" {'; '.join(sorted(kinds))}"
-        )
+    for setting, choice in settings.items():
+        if choice is not None:
+            found = _chosen(found, setting, choice, directory)
+    if model is None:
+        found = _each_model_once(found, say)
     if checkpoint is not None:
-        chosen = _one_checkpoint(chosen, str(checkpoint), say)
+        found = _one_checkpoint(found, str(checkpoint), say)
     if not several:
-        _check_one_setting(chosen)
-    return list(chosen.values())
+        _check_one_setting(found)
+    return found
 
 
-def _all_summaries(directory: Path) -> Found:
-    """The summaries under a folder, with names that tell their models apart."""
-    found = {_summary_file(job.path): summary_of(job) for job in iter_manifests(directory)}
+def _all_summaries(directory: Path) -> list[Summary]:
+    """The summaries under a folder, sorted by path."""
+    found = {}
+    for path, manifest in iter_manifests(directory):
+        found[_summary_file(path)] = summary_of(path, manifest)
     for path in directory.rglob("[!.]*.summary.npz"):
         if path not in found and path.is_file():  # as the repository ships them: without records
             found[path] = Summary.from_bytes(path.read_bytes(), path)
-    paths = sorted(found)
-    named = told_apart([found[path] for path in paths])
-    return dict(zip(paths, named, strict=True))
+    return [found[path] for path in sorted(found)]
 
 
-def told_apart(summaries: Sequence[Summary]) -> list[Summary]:
-    """The summaries, with longer names if models of several folders have one (`names_apart`).
+def _chosen(
+    found: list[Summary], setting: str, choice: object, directory: AnyPath
+) -> list[Summary]:
+    """The summaries with one of these values of a setting.
 
-    A model is called after its folder whatever else is measured, so its records are found again.
-    Only those who read several models see that runs/a and runs4/a are two runs. Weights that were
-    measured in two places, as a folder was moved, are one model.
+    InputError for a value that none of them has, which names those that are there.
     """
-    folder_of: dict[tuple[str, str], str] = {}  # by name and revision
-    for summary in summaries:
-        manifest = summary.manifest
-        if manifest.folder:
-            model = manifest.model, manifest.revision
-            folder_of[model] = min(manifest.folder, folder_of.get(model, manifest.folder))
-    names = dict(zip(folder_of, names_apart(list(folder_of.values())), strict=True))
-    named = []
-    for summary in summaries:
-        manifest = summary.manifest
-        name = names.get((manifest.model, manifest.revision), manifest.model)
-        named.append(replace(summary, manifest=manifest.model_copy(update={"model": name})))
-    return named
+    recorded = [str(getattr(summary.manifest, setting)) for summary in found]
+    values = choice if isinstance(choice, list | tuple | set) else [choice]
+    kept = set()
+    for value in map(str, values):
+        is_first_digits = setting in HASHES and value
+        hits = {
+            word
+            for word in recorded
+            if word == value or (is_first_digits and word.startswith(value))
+        }
+        if not hits:
+            there = sorted(set(recorded))
+            hint = nearest(value, there)
+            raise InputError(
+                f"{directory}: no {setting} {value!r}{hint}; there are {_listed(there, most=20)}"
+            )
+        kept |= hits
+    return [summary for summary, word in zip(found, recorded, strict=True) if word in kept]
 
 
-def _values_there(
-    settings: Mapping[str, object], manifests: Sequence[Manifest], directory: AnyPath
-) -> dict[str, set[str]]:
-    """The settings asked for, each with its values in words.
-
-    A model's folder becomes its name. InputError for a value that no job has, which names those
-    that are there.
-    """
-    asked: dict[str, set[str]] = {}
-    for name, given in settings.items():
-        if given is None:
-            continue
-        recorded = sorted({str(manifest.setting(name)) for manifest in manifests})
-        asked[name] = set()
-        for value in given if isinstance(given, list | tuple | set) else [given]:
-            word = str(value)
-            if name == "model" and word not in recorded:
-                word = _name_of_folder(word, manifests)
-            if not any(is_value(name, one, word) for one in recorded):
-                hint = nearest(str(value), recorded)
-                there = _listed(recorded, most=20)
-                raise InputError(f"{directory}: no {name} {str(value)!r}{hint}; there are {there}")
-            asked[name].add(word)
-    return asked
-
-
-def _name_of_folder(word: str, manifests: Iterable[Manifest]) -> str:
-    """The model in the folder with this path; the word itself if there is none."""
-    check_path("model", word)
-    path, name = whole_path(Path(word)), folder_name(Path(word))
-    for manifest in manifests:
-        # Without a folder in the manifest, the name is all that is known of it.
-        if manifest.folder == path or (not manifest.folder and manifest.model == name):
-            return manifest.model
-    return word
-
-
-def _listed(names: Sequence[str], most: int) -> str:
+def _listed(names: list[str], most: int) -> str:
     """The first names, and how many there are besides."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
-def _without_renamed(found: Found, say: Callable[[str], None]) -> Found:
-    """One summary of each job, of those that differ in nothing but the model's name.
-
-    The same weights were measured again under another name, as the first was that of several
-    models. So a name that a single model has goes first; of two such names, the first in the order
-    of the alphabet: a copy of the folder gives the same.
-    """
-    revisions: dict[str, set[str]] = {}  # of each name
-    for summary in found.values():
+def _each_model_once(found: list[Summary], say: Callable[[str], None]) -> list[Summary]:
+    """One summary of each job, of those that differ in nothing but the model's name."""
+    kept: dict[object, Summary] = {}
+    for summary in sorted(found, key=lambda summary: summary.manifest.model):
         manifest = summary.manifest
-        revisions.setdefault(manifest.model, set()).add(manifest.revision)
-
-    def best_first(path: Path) -> tuple[int, str]:
-        name = found[path].manifest.model
-        return len(revisions[name]), name
-
-    kept: dict[object, Path] = {}
-    for path in sorted(found, key=best_first):
-        manifest = found[path].manifest
         nameless = manifest.key.model_copy(update={"model": ""})
-        first = kept.setdefault((nameless, manifest.S, manifest.V), path)
-        name, used = manifest.model, found[first].manifest.model
-        if name != used:
-            say(f"{name} has the weights of {used}, and counts as {used}.")
-    return {path: found[path] for path in sorted(kept.values())}
+        first = kept.setdefault((nameless, manifest.S, manifest.V), summary)
+        used = first.manifest.model
+        if manifest.model != used:
+            say(f"{manifest.model} has the weights of {used}, and counts as {used}.")
+    return [summary for summary in found if summary in kept.values()]
 
 
-def _with_settings(found: Found, asked: Mapping[str, set[str]], one_revision: bool) -> Found:
-    """Those with these settings.
-
-    one_revision: a revision is one of a model's several, and leaves models that have one alone.
-    """
-    chosen = {path: one for path, one in found.items() if one.manifest.has(asked)}
-    if not (one_revision and chosen and "revision" in asked):
-        return chosen
-    others = {name: values for name, values in asked.items() if name != "revision"}
-    decided = {(one.manifest.model, one.manifest.corpus) for one in chosen.values()}
-    for path, one in found.items():
-        undecided = (one.manifest.model, one.manifest.corpus) not in decided
-        if undecided and one.manifest.has(others):
-            chosen[path] = one
-    return dict(sorted(chosen.items()))
-
-
-def _one_checkpoint(found: Found, checkpoint: str, say: Callable[[str], None]) -> Found:
+def _one_checkpoint(
+    found: list[Summary], checkpoint: str, say: Callable[[str], None]
+) -> list[Summary]:
     """One checkpoint of each run, and all models that are of no run.
 
     checkpoint: "last", or the number of a step ("300"). InputError if no run has it.
     """
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
-    runs: dict[tuple[str, str], dict[Path, int]] = {}  # the steps of each run on each corpus
-    for path, summary in found.items():
+    steps_of: dict[tuple[str, str], set[int]] = {}  # of each run on each corpus
+    for summary in found:
         if of_run := run_and_step(summary.manifest.model):
             run, step = of_run
-            runs.setdefault((run, summary.manifest.corpus), {})[path] = step
-    left_out = set()
-    for steps in runs.values():
-        wanted = max(steps.values()) if checkpoint == "last" else int(checkpoint)
-        left_out |= {path for path, step in steps.items() if step != wanted}
-    if left_out and len(left_out) == sum(map(len, runs.values())):
-        last = sorted({max(steps.values()) for steps in runs.values()})
-        listed = ", ".join(map(str, last))
-        raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {listed}")
+            steps_of.setdefault((run, summary.manifest.corpus), set()).add(step)
+    if checkpoint != "last" and not any(int(checkpoint) in steps for steps in steps_of.values()):
+        last = ", ".join(map(str, sorted({max(steps) for steps in steps_of.values()})))
+        raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {last}")
+    kept, left_out = [], set()
+    for summary in found:
+        of_run = run_and_step(summary.manifest.model)
+        if of_run is not None:
+            run, step = of_run
+            steps = steps_of[run, summary.manifest.corpus]
+            wanted = max(steps) if checkpoint == "last" else int(checkpoint)
+            if step != wanted:
+                left_out.add(summary.manifest.model)
+                continue
+        kept.append(summary)
     if left_out:
         which = "the last checkpoint" if checkpoint == "last" else f"checkpoint {checkpoint}"
-        names = sorted({found[path].manifest.model for path in left_out})
-        listed = _listed(names, most=8)
+        listed = _listed(sorted(left_out), most=8)
         say(f"Of each training run only {which} is used; left out: {listed}.")
-    return {path: summary for path, summary in found.items() if path not in left_out}
+    return kept
 
 
-def _check_one_setting(found: Found) -> None:
-    """InputError if a model was measured on one corpus under several settings.
-
-    It names them, and says how to choose one: the first of each.
-    """
-    jobs: dict[tuple[str, str], dict[JobKey, Path]] = {}
-    for path, summary in found.items():
-        manifest = summary.manifest
-        jobs.setdefault((manifest.model, manifest.corpus), {})[manifest.key] = path
-    for (model, corpus), path_of in jobs.items():
-        values: dict[str, list[str]] = {}
-        for name in choosable():
-            different = list(dict.fromkeys(str(key.setting(name)) for key in path_of))
-            if len(different) > 1:
-                values[name] = beginnings(different)
-        if not values:
-            continue
-        listed = "; ".join(f"{name} {' or '.join(some)}" for name, some in values.items())
-        options = " ".join(f"--where {name}={some[0]}" for name, some in values.items())
-        fault = (
-            f"{model} on {corpus} was measured under several settings: {listed}; choose one, as"
-            f" {options} (in Python: load_summaries(folder, {next(iter(values))}=...))"
-        )
-        if "revision" in values:
-            files = "; ".join(map(job_files, path_of.values()))
-            fault += (
-                f", measure one under another --name, or delete the records of the other: {files}"
+def _check_one_setting(found: list[Summary]) -> None:
+    """InputError if a model was measured on one corpus under several settings; it names them."""
+    jobs: dict[tuple[str, str], list[JobKey]] = {}
+    for summary in found:
+        key = summary.manifest.key
+        jobs.setdefault((key.model, key.corpus), []).append(key)
+    for (model, corpus), keys in jobs.items():
+        several = {}
+        for name in KEY:
+            values = list(dict.fromkeys(str(getattr(key, name)) for key in keys))
+            if len(values) > 1:
+                several[name] = values
+        if several:
+            listed = "; ".join(f"{name} {' or '.join(values)}" for name, values in several.items())
+            options = " ".join(f"--where {name}={values[0]}" for name, values in several.items())
+            raise InputError(
+                f"{model} on {corpus} was measured under several settings: {listed}; choose one, as"
+                f" {options} (in Python: load_summaries(folder, {next(iter(several))}=...))"
             )
-        raise InputError(fault)
-
-
-def job_files(path: Path) -> str:
-    """The names of a job's files, for people; path: of its records or its summary."""
-    name = path.name.removesuffix(".summary.npz").removesuffix(".parquet")
-    return f"{path.parent / name}.parquet, .json and .summary.npz"
-
-
-def summary_of(job: RecordFile) -> Summary:
-    """The summary of a finished job.
-
-    Read from its .summary.npz; made from the records if that is missing, damaged or of others.
-    """
-    path = _summary_file(job.path)
-    with suppress(InputError, OSError):
-        stored = Summary.from_bytes(path.read_bytes(), path)
-        if stored.manifest == job.manifest:
-            return stored
-    return Records.load(job.path).summary()
-
-
-def _finished(path: Path) -> bool:
-    return path.is_file() and _marker(path).is_file()
-
-
-def _verified(path: Path, manifest: Manifest) -> bytes:
-    """The Parquet file's bytes; InputError unless they are those that the manifest names."""
-    data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != manifest.sha256:
-        what = "its bytes are not those that its manifest names"
-        raise InputError(f"{path}: damaged ({what}); delete it and measure again")
-    return data
-
-
-def _bare(manifest: Manifest) -> Manifest:
-    """The manifest as the Parquet file carries it: without what a run or a later name changes."""
-    return manifest.model_copy(update={"seconds": 0.0, "sha256": "", **AMENDED})

@@ -186,14 +186,10 @@ class Summary:
         """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
 
         It compares models whose tokenizers differ. A document's first token, and what is past
-        `max_length`, count neither as bits nor as bytes. InputError if an earlier version measured,
-        which did not count the bytes.
+        `max_length`, count neither as bits nor as bytes. InputError if the bytes are not known.
         """
         if not self.manifest.scored_bytes:
-            model = self.manifest.model
-            raise InputError(
-                f"{model}: its bytes were not counted; `measure` it again: it adds them"
-            )
+            raise InputError(f"{self.manifest.model}: the bytes of its text were not counted")
         return self.ce() * self.tokens / (math.log(2) * self.manifest.scored_bytes)
 
     @overload

@@ -1,14 +1,9 @@
 """Small real models and texts that several tests share."""
 
-import hashlib
 import importlib.util
 import json
-import os
 import shutil
-import signal
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +15,7 @@ from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
-from rbpkit.records import load_summaries, slug
+from rbpkit.records import Records, checksum, load_summaries, slug
 from rbpkit.tools.cli import app
 from rbpkit_pocket import families, paths
 
@@ -139,39 +134,17 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def digests(out: Path) -> dict[str, str]:
-    """sha256 of every Parquet file below, by its path."""
-    return {
-        str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(out.rglob("*.parquet"))
-    }
+    """The checksum of every record below, by its path, without the time that it took."""
+    found = {}
+    for path in sorted(out.rglob("[!.]*.parquet")):
+        records = Records.load(path)
+        manifest = records.manifest.model_copy(update={"seconds": 0.0})
+        digest = checksum(manifest.to_json().encode(), records.columns())
+        found[str(path.relative_to(out))] = digest.decode()
+    return found
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
-
-
-def processes_with(file: Path) -> set[int]:
-    """The other processes that have a file open (Linux)."""
-    found = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it, or one of its files, has just gone
-            for link in (process / "fd").iterdir():
-                if os.readlink(link) == str(file):
-                    found.add(int(process.name))
-    return found - {os.getpid()}
-
-
-def kill_holder(lock: Path) -> None:
-    """Kill the process that holds a file lock, as soon as there is one.
-
-    One that tries to take it has the file open for less time than lies between two looks.
-    """
-    while not lock.exists():
-        time.sleep(0.001)
-    before: set[int] = set()
-    while not (holders := before & processes_with(lock)):
-        before = processes_with(lock)
-        time.sleep(0.005)
-    os.kill(holders.pop(), signal.SIGKILL)
 
 
 def save_model(config, folder: Path, seed: int = 0) -> Path:

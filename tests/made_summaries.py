@@ -13,7 +13,7 @@ def make_manifest(**changes) -> Manifest:
     fields = {
         "model": "org/model-1.5b", "revision": "abc", "family": "Pythia", "S": 1000, "V": 60,
         "corpus": "Wiki", "fingerprint": "f0", "documents": 500, "max_length": 512,
-        "dtype": "float32", "device": "cpu", "threads": 1, "batch_tokens": 4096, "seed": 42,
+        "dtype": "float32", "device": "cpu", "batch_tokens": 4096, "seed": 42,
         "versions": VERSIONS,
     }  # fmt: skip
     return Manifest(**fields | changes)

@@ -1,10 +1,9 @@
-"""What a job was: its key, and the manifest with all else. One JSON file per job."""
+"""What a job was: its key, and the manifest with all else. It is in the metadata of the records."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -19,9 +18,7 @@ from pydantic import (
 
 from rbpkit.errors import InputError
 
-FORMAT: Final = 2  # of record files, their manifests and summaries, together
-LATER_FIELDS = ("folder", "scored_bytes")  # of manifests, which those of earlier versions lack
-HASHES = ("revision", "fingerprint")  # of which the first digits are enough to choose by
+FORMAT: Final = 3  # of records, manifests and summaries, together
 
 
 def _writable(name: str) -> str:
@@ -43,8 +40,8 @@ class JobKey(BaseModel):
     stride: of overlapping windows; 0 if documents were truncated.
     dtype: of the forward passes.
 
-    Versions, device, threads and batch size can change last bits: they are recorded, and are not
-    in the key. Raises InputError for a field of the wrong kind.
+    Versions, device and batch size can change last bits: they are recorded, and are not in the key.
+    Raises InputError for a field of the wrong kind.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
@@ -70,45 +67,30 @@ class JobKey(BaseModel):
 
     def digest(self) -> str:
         """A short hash, in the names of the job's files: 8 hexadecimal digits."""
-        values = [getattr(self, name) for name in JobKey.model_fields]
+        values = [getattr(self, name) for name in KEY]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
 
-    def setting(self, name: str) -> Any:
-        """What `name`, one of `choosable`, was in this job."""
-        return getattr(self, name, None)  # a key has no family
 
-
-def beginnings(values: Sequence[str], least: int = 15) -> list[str]:
-    """As many of the first letters of different values as tell them apart, at least so many."""
-    length = least
-    while len({value[:length] for value in values}) < len(values):
-        length += 1
-    return [value[:length] for value in values]
-
-
-def choosable() -> tuple[str, ...]:
-    """What readers of a folder can choose jobs by."""
-    return ("family", *JobKey.model_fields)
+KEY = tuple(JobKey.model_fields)
+"""The settings that tell jobs apart."""
 
 
 class Manifest(JobKey):
-    """What was measured and with what; written last, so its presence says "done".
+    """What was measured and with what.
 
     In addition to the key:
-    - family: the models that it is fitted with.
+    - family: the models that it is fitted with. A label, which may be changed later.
     - S: non-embedding parameters.
     - V: rows of the output matrix.
-    - device, threads, batch_tokens: of the forward passes.
+    - device, batch_tokens: of the forward passes.
     - versions: of rbpkit, torch, transformers, tokenizers and python; `ranks` names the program
       that counted. Notes on how the model was loaded are here, too.
     - skipped_documents: those with nothing to score (a single token).
     - tokens: how many are scored, T.
-    - scored_bytes: UTF-8 bytes of the text of the scored tokens; 0 if an earlier version measured.
+    - scored_bytes: UTF-8 bytes of the text of the scored tokens; 0 if they are not known.
     - seconds: wall time.
-    - sha256: of the Parquet file, filled in when it is written.
-    - folder: the local folder that the model has its name from, as a whole path. Models of several
-      folders may have one name, and readers tell them apart by it. "" if it has its name from
-      elsewhere, or was measured by an earlier version.
+    - targets: a digest of the scored tokens and of their places; "" if it is not known. Two
+      tokenizers may cut a text into as many tokens, and models are compared on the same ones.
     - format: of the files.
 
     There is no tie rule here, as both counts are stored.
@@ -118,70 +100,33 @@ class Manifest(JobKey):
     S: PositiveInt
     V: PositiveInt
     device: _Name
-    threads: PositiveInt
     batch_tokens: PositiveInt
     versions: dict[str, str]
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
     scored_bytes: NonNegativeInt = 0
     seconds: Annotated[float, Field(ge=0)] = 0.0
-    sha256: str = ""
-    folder: Annotated[str, AfterValidator(_writable)] = ""
-    format: Literal[2] = FORMAT
+    targets: str = ""
+    format: Literal[3] = FORMAT
 
     @property
     def key(self) -> JobKey:
         """The job's key."""
-        beside = Manifest.model_fields.keys() - JobKey.model_fields.keys()
-        return JobKey(**self.model_dump(exclude=beside))
+        return JobKey(**self.model_dump(include=set(KEY)))
 
-    def has(self, settings: Mapping[str, set[str]]) -> bool:
-        """Whether the job has these settings (name -> values in words, one of which is enough)."""
-        for name, values in settings.items():
-            recorded = self.setting(name)
-            if not any(is_value(name, recorded, value) for value in values):
-                return False
-        return True
-
-    def to_json(self, sealed: bool = False) -> str:
-        """The fields as JSON text, keys sorted; sealed, with a checksum, it is the `.json` file.
-
-        Fields that earlier versions did not have are left out if they are empty.
-        """
-        fields = self.model_dump()
-        for name in LATER_FIELDS:
-            if not fields[name]:
-                del fields[name]
-        text = json.dumps(fields, indent=1, sort_keys=True)
-        if not sealed:
-            return text
-        fields["checksum"] = hashlib.sha256(text.encode()).hexdigest()
-        return json.dumps(fields, indent=1, sort_keys=True)
+    def to_json(self) -> str:
+        """The fields as JSON text, keys sorted."""
+        return json.dumps(self.model_dump(), indent=1, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str | bytes, where: object = "manifest") -> Manifest:
-        """Raises InputError that begins with `where` for anything but a manifest of our format.
-
-        Also for one that was changed since it was sealed. Those of earlier versions are not.
-        """
+        """Raises InputError that begins with `where` for anything but a manifest of our format."""
         try:
             fields = json.loads(text)
-            written_in = fields.get("format", FORMAT)
+            written_in = fields.get("format")
             if written_in != FORMAT:
                 raise InputError(f"of format {written_in!r}, and this rbpkit reads {FORMAT}")
-            checksum = fields.pop("checksum", None)
-            manifest = cls(**fields)
-            content = hashlib.sha256(manifest.to_json().encode()).hexdigest()
-            if checksum not in (None, content):
-                raise InputError("changed since it was written: its checksum differs")
-            return manifest
+            return cls(**fields)
         except (ValueError, AttributeError, RecursionError) as error:
-            way_out = "use the version of rbpkit that wrote it, or delete it and measure again"
+            way_out = "docs/convert_records.py converts those of rbpkit 0.3"
             raise InputError(f"{where}: not a readable manifest ({error}); {way_out}") from error
-
-
-def is_value(setting: str, recorded: object, asked: str) -> bool:
-    """Whether a setting was recorded with the value asked for; the first digits of a hash do."""
-    if setting in HASHES:
-        return bool(asked) and str(recorded).startswith(asked)
-    return str(recorded) == asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,32 +22,26 @@ def check_plain_file(path: Path) -> None:
         raise InputError(f"{path}: is no plain file; name another")
 
 
-def write_whole(folder: Path, files: Mapping[str, bytes], marker: str = "") -> None:
+def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files (name -> content) into `folder`, which is made if it is missing.
 
-    All are written under temporary names and synced before the first is renamed, so a full disk
-    leaves the old ones as they were.
-
-    marker: the file whose presence says that the others are complete. An old marker is removed
-        before the renames, and the new one is renamed last. So a marker is right, whenever the
-        process is killed.
-
-    Raises OSError, and InputError as `check_plain_file`.
+    All are written under temporary names and synced before the first is renamed. So a full disk
+    leaves the old ones as they were, and a file that is there is whole. Raises OSError, and
+    InputError as `check_plain_file`.
     """
     for name in files:
         check_plain_file(folder / name)
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = {name: folder / f".{name}.tmp" for name in files}
+    # Another process, on another machine even, may write the same files at this moment.
+    writer = uuid.uuid4().hex[:8]
+    temporary = {name: folder / f".{name}.{writer}.tmp" for name in files}
     try:
         for name, data in files.items():
             with temporary[name].open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-        if marker:
-            (folder / marker).unlink(missing_ok=True)
-        marker_last = sorted(files, key=lambda name: name == marker)
-        for name in marker_last:
+        for name in files:
             os.replace(temporary[name], folder / name)
     finally:
         for path in temporary.values():

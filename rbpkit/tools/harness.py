@@ -24,7 +24,7 @@ from rbpkit.encoding import EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError, check_whole
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, ranked
 from rbpkit.models import load_model
-from rbpkit.records import job_lock, write_records
+from rbpkit.records import write_records
 
 Tokens = list[int]
 
@@ -192,8 +192,7 @@ class RankingLM(TemplateLM):
         # One document with several continuations is a choice, and only one of them is right.
         is_choice = any(request.idx for request in requests)
         if self._records is not None and not is_choice:
-            with job_lock(self._records, planned.key):  # another thread may run the same task
-                write_records(self._records, records)
+            write_records(self._records, records)
         return records.columns()
 
 

@@ -31,7 +31,7 @@ def fill(disk, pages: int) -> None:
 def test_a_full_disk_costs_nothing_that_was_done(disk):
     """From no room at all to enough: the earlier result stays, or the new one is there."""
     earlier = make_records([300] * 6, gaps=False)
-    other = make_records([250] * 8, seed=5, gaps=False, threads=2)
+    other = make_records([250] * 8, seed=5, gaps=False, batch_tokens=2)
     written = []
     for pages in range(16):
         folder = write_records(disk, earlier).path.parent

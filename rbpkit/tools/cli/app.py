@@ -15,10 +15,10 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from rbpkit import __version__, plugins
 from rbpkit.check import GONE
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import choosable
+from rbpkit.files.manifest import KEY
 from rbpkit.tools.cli.common import SEVERAL, say
 from rbpkit.tools.cli.results import compare, fit, predict, show
-from rbpkit.tools.cli.study import classroom, fetch, reproduce, status, sweep
+from rbpkit.tools.cli.study import classroom, fetch, reproduce, sweep
 from rbpkit.tools.study.checks import missing_extra
 
 
@@ -41,7 +41,7 @@ def new_app(name: str, help: str, version: str = "") -> App:
     )
 
 
-COMMANDS = (show, fit, classroom, fetch, compare, sweep, status, reproduce)
+COMMANDS = (show, fit, classroom, fetch, compare, sweep, reproduce)
 # Commands that load torch are loaded when they are used. Name -> what --help says of it.
 LOADED_LATE = {
     "measure": "Rank every scored token of a corpus under a model, or several; keep the records.",
@@ -122,7 +122,7 @@ def _what_is_wrong(error: CycloptsError) -> str:
         name = (error.token.keyword or error.token.value).lstrip("-").replace("-", "_")
         if name in GONE:
             return f"--{name.replace('_', '-')} is no longer an option: {GONE[name]}"
-        if name in choosable():  # a separate option in earlier versions
+        if name in ("family", *KEY):  # a separate option in earlier versions
             return f"{error} In a folder of records choose by it as --where {name}=VALUE"
     return str(error)
 

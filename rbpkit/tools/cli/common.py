@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from rbpkit.errors import InputError
-from rbpkit.files.manifest import HASHES, choosable
+from rbpkit.errors import InputError, nearest
+from rbpkit.files.manifest import KEY
 from rbpkit.tools.study.checks import folder_to_write
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ Table = Annotated[Form, Parameter(name="*")]
 TEXT_TABLE = Form()
 
 
+SETTINGS = ("family", *KEY)
+
+
 @dataclass(frozen=True)
 class Where:
     """Which jobs of a folder are meant: the options --where, --family and --corpus."""
@@ -84,8 +87,12 @@ class Where:
                 raise InputError(
                     f"--where {given}: write a setting and its value, as family=Pythia"
                 )
+            name = name.replace("-", "_")
+            if name not in SETTINGS:
+                there = ", ".join(SETTINGS)
+                raise InputError(f"no setting {name!r}{nearest(name, SETTINGS)}; there are {there}")
             # Given in both ways, either value will do.
-            chosen.setdefault(name.replace("-", "_"), []).append(value)
+            chosen.setdefault(name, []).append(value)
         return chosen
 
     def _short_forms(self) -> list[str]:
@@ -176,12 +183,12 @@ def measured_rows(
         *("corpus", "family", "model", "S", "V"),
         *("documents", "max_length", "stride", "dtype", "revision"),
     )
-    other_settings = [name for name in choosable() if name not in names]
+    other_settings = [name for name in KEY if name not in names]
     rows = []
     for summary in summaries:
         manifest = summary.manifest
-        row = {name: manifest.setting(name) for name in (*names, *other_settings, "tokens")}
-        for name in HASHES:  # the beginning is enough
+        row = {name: getattr(manifest, name) for name in (*names, *other_settings, "tokens")}
+        for name in ("revision", "fingerprint"):  # the beginning is enough
             row[name] = row[name][:15]
         row["CE"] = summary.ce()
         if intervals:

@@ -25,7 +25,7 @@ from rbpkit.measuring import measure as measure_one
 from rbpkit.models import load_model
 from rbpkit.planning import look_up
 from rbpkit.ranker import Ranker
-from rbpkit.records import slug, told_apart
+from rbpkit.records import slug
 from rbpkit.summary import Summary
 from rbpkit.tools import rank_view
 from rbpkit.tools.cli.common import (
@@ -107,13 +107,14 @@ def measure(
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
             loaded = load_model(one, progress=True, **asdict(source))
-            summaries.append(measured(loaded, documents, folder, asdict(reading)))
+            settings = {"family": source.family, **asdict(reading)}
+            summaries.append(measured(loaded, documents, folder, settings))
         except InputError as error:
             if len(model) == 1:
                 raise
             say(f"{one}: not measured: {error}")
     if summaries:
-        print_rows(measured_rows(told_apart(summaries), each_k(None)), form)
+        print_rows(measured_rows(summaries, each_k(None)), form)
     if len(summaries) < len(model):
         say(f"{len(summaries)} of {len(model)} models measured")
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""The commands that take a parameter file (fetch, sweep, status, reproduce), and classroom."""
+"""The commands that take a parameter file (fetch, sweep, reproduce), and classroom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError, reason
-from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_rows, print_table, say
+from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, print_rows, say
 from rbpkit.tools.study.checks import folder_to_write
 
 if TYPE_CHECKING:
@@ -40,19 +40,25 @@ def sweep(
     workers: Annotated[
         PositiveInt | None, Parameter(help="Models at a time; by default 1, on Ray all that fit.")
     ] = None,
+    dry_run: Annotated[bool, Parameter(help="List the jobs: done or left. Measure none.")] = False,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
     from rbpkit.tools.study.params import load_params
 
     loaded = load_params(params)
     folder = folder_to_write(out)
-    from rbpkit.tools.study.jobs import corpus_names, study_models
-
-    # A name that is not known shows now: the next line loads torch, which takes seconds.
-    study_models(loaded)
-    corpus_names(loaded)
+    from rbpkit.tools.study.sweep import found_done, tasks_of
     from rbpkit.tools.study.sweep import sweep as run
 
+    if dry_run:
+        rows = []
+        for task, path in found_done(tasks_of(loaded, folder)):
+            state = "left" if path is None else "done"
+            rows.append({"model": task.job.model, "corpus": task.job.corpus, "state": state})
+        print_rows(rows, TEXT_TABLE)
+        done = sum(row["state"] == "done" for row in rows)
+        say(f"{len(rows)} jobs: {done} done, {len(rows) - done} left")
+        return
     try:
         result = run(
             loaded,
@@ -68,37 +74,7 @@ def sweep(
         raise
     say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
     if result.failures:
-        say(f"why: {folder / 'failures.csv'}; the same command runs these jobs again")
-        raise SystemExit(1)
-
-
-def status(
-    params: ParamsFile,
-    /,
-    *,
-    out: Annotated[
-        str | None, Parameter(help="The records; by default the file's records_dir.")
-    ] = None,
-    form: Table = TEXT_TABLE,
-) -> None:
-    """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
-    from rbpkit.tools.study.params import load_params
-
-    loaded = load_params(params)
-    records = loaded.records_dir if out is None else out
-    if out is None and not records:
-        raise InputError(f"{params}: give --out, or records_dir in the file")
-    folder = Path(records)  # which is only read
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: is a file, not a folder")
-    from rbpkit.tools.study.jobs import study_status
-
-    jobs = study_status(loaded, folder)
-    print_table(jobs, form, digits=1)
-    count = jobs["state"].value_counts()
-    counted = ", ".join(f"{count.get(state, 0)} {state}" for state in ("done", "failed", "left"))
-    say(f"{len(jobs)} jobs: {counted}")
-    if count.get("failed", 0):
+        say("the same command runs those that failed again")
         raise SystemExit(1)
 
 

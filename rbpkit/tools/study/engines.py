@@ -50,9 +50,8 @@ def in_processes(count: int) -> Iterator[Start]:
 
     def start() -> Executor:
         # One pool for each worker: a pool is broken as soon as one of its processes is killed.
-        pool = ProcessPoolExecutor(
-            1, mp_context=spawn, initializer=_begin, initargs=(heard_by_workers, threads)
-        )
+        about = (heard_by_workers, threads, len(workers))
+        pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin, initargs=about)
         workers.append(pool)
         return pool
 
@@ -64,9 +63,11 @@ def in_processes(count: int) -> Iterator[Start]:
             worker.shutdown()
 
 
-def _begin(lifeline: Connection, threads: int) -> None:
-    """What a worker's process does first."""
+def _begin(lifeline: Connection, threads: int, number: int) -> None:
+    """What a worker's process does first. number: of the worker, from 0."""
     torch.set_num_threads(threads)
+    if torch.cuda.device_count() > 1:
+        torch.cuda.set_device(number % torch.cuda.device_count())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()

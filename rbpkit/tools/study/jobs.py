@@ -1,49 +1,18 @@
-"""The jobs of a study, a model on a corpus each; which of them are done, and which failed."""
+"""The models and the corpora of a study, by the names that their records carry."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-
-import pandas as pd
-from filelock import FileLock
 
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
-from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import Manifest
+from rbpkit.errors import InputError
 from rbpkit.files.names import cached_repository, folder_name
 from rbpkit.files.text_files import Columns
-from rbpkit.files.writing import write_whole
-from rbpkit.planning import why_missing
-from rbpkit.records import iter_manifests
-from rbpkit.tools.served import ServedModel, is_address, served_name
+from rbpkit.tools.served import is_address, served_name
 from rbpkit.tools.study.params import Params
-
-COLUMNS = ["model", "corpus", "reason", "trace"]  # of failures.csv
-
-
-@dataclass(frozen=True)
-class Job:
-    """A model on a corpus, by the names that their records carry."""
-
-    model: str
-    corpus: str
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A job that could not be measured.
-
-    reason: one line for people. trace: the traceback, empty when the reason is bad input.
-    """
-
-    job: Job
-    reason: str
-    trace: str = ""
 
 
 def study_models(params: Params) -> dict[str, str]:
@@ -141,82 +110,3 @@ def _read_corpus(params: Params, name: str, given: str) -> Corpus:
         revision=params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
         changed_text=params.changed_text,
     )
-
-
-def study_status(params: Params, out: str | Path) -> pd.DataFrame:
-    """A row for each job of the study, in its order: what the records folder `out` says of it.
-
-    Columns: model, corpus, state ("done", "failed" or "left"), tokens and seconds of what is done
-    (else missing), and the reason of a failure. Done is a finished manifest with the study's
-    settings, as far as the parameters tell them, and with the text of the study's own files, so
-    that another prompt counts as left; a sweep also compares other texts, and weights. A job that
-    is left has a reason if its model is not here. Raises InputError when the study is at fault.
-    """
-    failures = read_failures(Path(out))
-    models, corpora = study_models(params), corpus_names(params)
-    fingerprints = {}
-    for name, given in corpora.items():
-        if known_corpus(given) is None:  # the others may have to be downloaded first
-            fingerprints[name] = _read_corpus(params, name, given).fingerprint
-    finished = [file.manifest for file in iter_manifests(out)]
-    finished.sort(key=lambda manifest: (manifest.max_length, manifest.documents))
-    rows: list[tuple[object, ...]] = []
-    for (model, source), corpus in product(models.items(), corpora):
-        job = Job(model, corpus)
-        done = None
-        for manifest in finished:  # the last is of the longest text: nearest to what is asked for
-            same_text = manifest.fingerprint == fingerprints.get(corpus, manifest.fingerprint)
-            if same_text and _is_of(manifest, job, source, params):
-                done = manifest
-        if job in failures:
-            rows.append((model, corpus, "failed", None, None, failures[job].reason))
-        elif done is not None:
-            rows.append((model, corpus, "done", done.tokens, done.seconds, ""))
-        else:
-            missing = why_missing(source, **params.files_of(source))
-            rows.append((model, corpus, "left", None, None, missing))
-    columns = ["model", "corpus", "state", "tokens", "seconds", "reason"]
-    return pd.DataFrame(rows, columns=columns).astype({"tokens": "Int64", "seconds": float})
-
-
-def _is_of(manifest: Manifest, job: Job, source: str, params: Params) -> bool:
-    """Whether a finished job is this one of the study, as far as names and settings tell.
-
-    Neither text nor weights are read. A corpus may have fewer documents than are asked for, a model
-    a shorter context, and a corpus that is not shuffled has the seed 0.
-    """
-    dtype = ServedModel.dtype if is_address(source) else params.dtype
-    names = (manifest.model, manifest.corpus, manifest.dtype, manifest.stride)
-    if names != (job.model, job.corpus, dtype, params.stride):
-        return False
-    if params.documents and manifest.documents > params.documents:
-        return False
-    return manifest.max_length <= params.max_length and manifest.seed in (0, params.seed)
-
-
-def read_failures(out: Path) -> dict[Job, Failure]:
-    """The jobs in `failures.csv` of the folder `out`. Raises InputError for a damaged file."""
-    path = out / "failures.csv"
-    if not path.exists():
-        return {}
-    with reason(f"{path}: not a table of failures; delete it"):
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False)[COLUMNS].itertuples(index=False)
-        return {(job := Job(*row[:2])): Failure(job, *row[2:]) for row in rows}
-
-
-def note_failure(out: Path, job: Job, failure: Failure | None) -> None:
-    """Put the job's failure into `failures.csv`; None takes the job out. Raises OSError."""
-    path = out / "failures.csv"
-    if failure is None and not path.exists():
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    with FileLock(out / ".failures.lock"):
-        listed = read_failures(out)
-        listed.pop(job, None)
-        if failure is not None:
-            listed[job] = failure
-        rows = [(one.job.model, one.job.corpus, one.reason, one.trace) for one in listed.values()]
-        table = pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
-        write_whole(out, {path.name: table.encode()})
-        if not rows:
-            path.unlink()

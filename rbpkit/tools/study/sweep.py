@@ -1,34 +1,76 @@
-"""Every model on every corpus: the jobs of a study, each done once, one failure stopping none."""
+"""Every model of a study on every corpus: each job done once, one failure stopping none.
+
+A job is done if its records are there. Workers share nothing but the folder of records.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from rbpkit.errors import InputError
-from rbpkit.measuring import Measurement
-from rbpkit.planning import find_model, look_up
-from rbpkit.records import RecordFile, read_manifest, summary_of
+from rbpkit.corpora import Corpus
+from rbpkit.errors import InputError, one_line
+from rbpkit.measuring import Measurement, measure
+from rbpkit.models import LoadedModel, load_model
+from rbpkit.planning import ModelFiles, find_model, job_key, look_up
+from rbpkit.records import find_done, read_manifest, record_path, slug, summary_of
 from rbpkit.tools.study.engines import InThisProcess, Start, in_processes, on_ray
-from rbpkit.tools.study.jobs import (
-    Failure,
-    Job,
-    note_failure,
-    read_corpora,
-    read_failures,
-    study_models,
-)
+from rbpkit.tools.study.jobs import read_corpora, study_models
 from rbpkit.tools.study.params import Params
-from rbpkit.tools.study.work import Task, Told, finished, forget_model, measure_task
 
-TRIES = 2  # of a job whose worker dies, as a cluster may lose a node
+
+@dataclass(frozen=True)
+class Job:
+    """A model on a corpus, by the names that their records carry."""
+
+    model: str
+    corpus: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job, and all that a worker needs to know of it.
+
+    source: what `load_model` takes.
+    out: the folder of records.
+    """
+
+    job: Job
+    source: str
+    corpus: Corpus
+    params: Params
+    out: Path
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a worker tells of a job. It is short: a worker that is killed has told all or nothing.
+
+    lines: for people.
+    path: of the job's records; None if it failed.
+    found_done: whether they were there before.
+    failure: why it failed, in one line.
+    """
+
+    lines: tuple[str, ...] = ()
+    path: Path | None = None
+    found_done: bool = False
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that could not be measured, and why, in one line."""
+
+    job: Job
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -52,41 +94,37 @@ def sweep(
     """Measure all of the study's models on all of its corpora into the records folder `out`.
 
     engine: "process" for this machine; or "ray" for the cluster at `address`, or for one that is
-    started here. The records are the same to the byte.
+    started here. The numbers are the same.
     workers: models at a time; by default one, on Ray as many as the cluster has room for.
     progress: a bar, if there is one worker and it is this process.
 
     Jobs that are done are found without loading a model. Of the others, the study's last models
     come first, since a family lists its smallest model first; each is loaded once for its corpora.
-    A job that fails is told with `say`, is in the result, and stays in `failures.csv` in `out`
-    until it is done. Raises InputError before anything runs when the study is at fault, OSError
-    when `out` cannot be written.
+    A job that fails is told with `say` and is in the result. A job whose worker dies is tried once
+    more, alone, when all others are done. Raises InputError before anything runs when the study is
+    at fault, OSError when `out` cannot be written.
     """
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
-    tasks = _tasks(params, Path(os.path.expanduser(out)).absolute())
     results: dict[Job, Measurement | Failure] = {}
 
     def settle(task: Task, told: Told) -> None:
-        note_failure(task.out, task.job, told.failure)
-        if told.failure is not None:
-            results[task.job] = told.failure
-        else:
-            file = RecordFile(Path(told.path), read_manifest(Path(told.path)))
-            results[task.job] = Measurement(summary_of(file), file.path, told.found_done)
+        results[task.job] = _result(task.job, told)
         for line in (*told.lines, _line(task.job, results[task.job])):
             say(line)
 
-    find_once = functools.cache(find_model)  # it reads all of the weights
-    for task in tasks:
-        done = finished(task, find_once)
-        if done is not None:
-            settle(task, Told(path=str(done.path), found_done=True))
-    left = [task for task in tasks if task.job not in results]
+    tasks = tasks_of(params, Path(os.path.expanduser(out)).absolute())
+    left = []
+    for task, path in found_done(tasks):
+        if path is None:
+            left.append(task)
+        else:
+            settle(task, Told(path=path, found_done=True))
     models = [list(of_model) for _, of_model in groupby(left, key=lambda task: task.source)]
     models.reverse()  # a family lists its smallest model first; the largest job must not come last
+    died = []
     with ExitStack() as stack:
-        stack.callback(forget_model)
+        stack.callback(_loaded.clear)
         count = min(workers or 1, len(models))
         start: Start = InThisProcess
         if engine == "ray" and models:
@@ -94,23 +132,27 @@ def sweep(
             count = min(room, len(models))
         elif count > 1:
             start = stack.enter_context(in_processes(count))
-        for task, told in _settled(models, start, count, progress and start is InThisProcess):
-            if told.stop is not None:
-                raise told.stop
-            settle(task, told)
+        progress = progress and start is InThisProcess
+        for task, told in _measured(models, start, count, progress):
+            if told is None:
+                died.append(task)
+            else:
+                settle(task, told)
+        for task in died:  # alone, since it may have been short of memory
+            for _, told in _measured([[task]], start, 1, progress):
+                settle(task, told or Told(failure="its worker died twice; is there enough memory?"))
     in_order = [results[task.job] for task in tasks]
     measured = [result for result in in_order if isinstance(result, Measurement)]
     failures = [result for result in in_order if isinstance(result, Failure)]
     return SweepResult(tuple(measured), tuple(failures))
 
 
-def _tasks(params: Params, out: Path) -> list[Task]:
+def tasks_of(params: Params, out: Path) -> list[Task]:
     """All jobs of the study, in its order. Raises InputError when it is at fault."""
     models = study_models(params)
     for source in models.values():
         look_up(source, **params.files_of(source))
     corpora = read_corpora(params)
-    read_failures(out)  # refuses a damaged file
     tasks = []
     for name, source in models.items():
         folder = Path(os.path.expanduser(source))
@@ -121,18 +163,42 @@ def _tasks(params: Params, out: Path) -> list[Task]:
     return tasks
 
 
-def _settled(
-    models: Sequence[list[Task]], start: Start, count: int, progress: bool
-) -> Iterator[tuple[Task, Told]]:
-    """What came of each job, as it comes; `models` has the jobs of each model.
+def found_done(tasks: Iterable[Task]) -> Iterator[tuple[Task, Path | None]]:
+    """Each job with its records, or None if it is not done with these settings.
 
-    At most `count` workers have a model each. A job that another sweep has is tried again later,
-    and so is one whose worker died, `TRIES` times in all.
+    No model is loaded for that: its revision and its context are read from its folder. Whatever
+    cannot be settled here is left to `measure`: a damaged file, for example.
+    """
+    find_once = functools.cache(find_model)  # it reads all of the weights
+    for task in tasks:
+        path = None
+        with suppress(Exception):  # load_model and measure say what is wrong
+            path = _records_of(task, find_once)
+        yield task, path
+
+
+def _records_of(task: Task, find: Callable[..., ModelFiles]) -> Path | None:
+    folder = task.out / slug(task.job.corpus)
+    if not any(folder.glob(f"{slug(task.job.model)}.*.parquet")):
+        return None  # nothing was measured, so the weights need not be read
+    params = task.params
+    model = find(task.source, dtype=params.dtype, **params.files_of(task.source))
+    key = job_key(model, task.corpus, params.max_length, params.stride)
+    if find_done(task.out, key) is None:
+        return None
+    return record_path(task.out, key)
+
+
+def _measured(
+    models: Iterable[list[Task]], start: Start, count: int, progress: bool
+) -> Iterator[tuple[Task, Told | None]]:
+    """What came of each job, as it comes, or None if its worker died.
+
+    models: the jobs of each model. At most `count` workers have a model each.
     """
     waiting = deque(models)
     idle: list[Executor] = []
     running: dict[Future[Told], tuple[Executor, list[Task]]] = {}
-    deaths: Counter[Job] = Counter()
     while waiting or running:
         while waiting and len(running) < count:
             tasks = waiting.popleft()
@@ -144,21 +210,62 @@ def _settled(
                 waiting.appendleft(tasks)
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             worker, tasks = running.pop(future)
-            if future.exception() is None:
+            error = future.exception()
+            if isinstance(error, OSError):  # a full disk would fail every job
+                raise error
+            if error is None:
                 idle.append(worker)
-                told = future.result()
-            else:  # it died
-                job, told = tasks[0].job, Told()
-                deaths[job] += 1
-                if deaths[job] == TRIES:
-                    why = f"its worker died {TRIES} times; is there enough memory?"
-                    told = Told(failure=Failure(job, why))
-            if told == Told():
-                waiting.append(tasks)
-                continue
-            yield tasks.pop(0), told
+            yield tasks.pop(0), future.result() if error is None else None
             if tasks:
                 waiting.appendleft(tasks)
+
+
+def measure_task(task: Task, progress: bool = False) -> Told:
+    """Measure a job, as a worker does it. progress: show a bar. Raises OSError."""
+    lines: list[str] = []
+    try:
+        measured = measure(
+            _model_of(task),
+            task.corpus,
+            task.out,
+            max_length=task.params.max_length,
+            stride=task.params.stride,
+            batch_tokens=task.params.batch_tokens,
+            progress=progress,
+            say=lines.append,
+        )
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), error.filename) from None
+    except InputError as error:
+        return Told(tuple(lines), failure=" ".join(str(error).split()))
+    except Exception as error:  # the libraries have errors of every kind; the other jobs go on
+        return Told(tuple(lines), failure=one_line(error))
+    return Told(tuple(lines), measured.path, measured.found_done)
+
+
+_loaded: dict[object, LoadedModel] = {}
+"""The model of this worker's last job, which may be that of the next one."""
+
+
+def _model_of(task: Task) -> LoadedModel:
+    """The model of a job, loaded unless it was that of the last job."""
+    asked = (task.source, task.params)
+    if asked not in _loaded:
+        _loaded.clear()  # before there is a second one in memory
+        _loaded[asked] = load_model(
+            task.source,
+            dtype=task.params.dtype,
+            device=task.params.device,
+            **task.params.files_of(task.source),
+        )
+    return _loaded[asked]
+
+
+def _result(job: Job, told: Told) -> Measurement | Failure:
+    if told.path is None:
+        return Failure(job, told.failure)
+    summary = summary_of(told.path, read_manifest(told.path))
+    return Measurement(summary, told.path, told.found_done)
 
 
 def _line(job: Job, result: Measurement | Failure) -> str:

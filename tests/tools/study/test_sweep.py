@@ -5,30 +5,20 @@ import json
 import multiprocessing
 import shutil
 import sys
-import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 
-import pandas as pd
 import pytest
-from conftest import (
-    digests,
-    edit_json,
-    kill_holder,
-    needs_proc,
-    processes_with,
-    study_file,
-    write_jsonl,
-)
+from conftest import digests, edit_json, study_file, write_jsonl
 
-from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
-from rbpkit.records import iter_manifests, job_lock
-from rbpkit.tools.study import work
-from rbpkit.tools.study.jobs import Job, study_models, study_status
+from rbpkit.records import iter_manifests
+from rbpkit.tools.study import sweep as sweeping
+from rbpkit.tools.study.engines import InThisProcess
+from rbpkit.tools.study.jobs import study_models
 from rbpkit.tools.study.params import Params, load_params
-from rbpkit.tools.study.sweep import sweep
+from rbpkit.tools.study.sweep import Job, found_done, sweep, tasks_of
 from rbpkit_pocket import families
 
 SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
@@ -48,7 +38,7 @@ def study(tmp_path) -> Params:
 def calls(monkeypatch) -> dict[str, list]:
     """Every load and every measurement in this process, as they come."""
     seen = {"load": [], "measure": []}
-    load, measure = work.load_model, work.measure
+    load, measure = sweeping.load_model, sweeping.measure
 
     def loading(source, **options):
         seen["load"].append(source)
@@ -58,8 +48,8 @@ def calls(monkeypatch) -> dict[str, list]:
         seen["measure"].append(Job(model.name, corpus.id))
         return measure(model, corpus, *arguments, **options)
 
-    monkeypatch.setattr(work, "load_model", loading)
-    monkeypatch.setattr(work, "measure", measuring)
+    monkeypatch.setattr(sweeping, "load_model", loading)
+    monkeypatch.setattr(sweeping, "measure", measuring)
     return seen
 
 
@@ -75,14 +65,14 @@ def test_each_model_is_loaded_once_and_what_is_done_is_found_with_none_loaded(
     assert calls["measure"] == jobs
     manifests = [one.summary.manifest for one in first.measured]
     assert [Job(m.model, m.corpus) for m in manifests] == jobs[2:] + jobs[:2]  # the study's order
-    assert not first.failures and not (out / "failures.csv").exists()
+    assert not first.failures
 
     calls["load"].clear()
     again = sweep(study, out)
     assert not calls["load"] and all(one.found_done for one in again.measured)
     assert [one.path for one in again.measured] == [one.path for one in first.measured]
     calls["measure"].clear()
-    next(out.rglob(f"{SMALL.name}.*.json")).unlink()  # one job is no longer done
+    next(out.rglob(f"*{SMALL.name}.*.parquet")).unlink()  # one job is no longer done
     assert len(sweep(study, out).measured) == 4
     assert calls["load"] == [str(SMALL)] and len(calls["measure"]) == 1
 
@@ -99,34 +89,25 @@ def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_pa
     assert len(list(iter_manifests(tmp_path / "out"))) == 4 + again  # nothing was replaced
     for one in (other, study) if change else ():
         assert all(job.found_done for job in sweep(one, tmp_path / "out").measured)
-        assert list(study_status(one, tmp_path / "out")["state"]) == ["done"] * 4
 
 
-def test_the_status_of_changed_columns_and_of_a_changed_text_is_left(study, tmp_path):
+def done(study, out) -> list[bool]:
+    """Of each job, whether its records are found."""
+    return [path is not None for _, path in found_done(tasks_of(study, out))]
+
+
+def test_jobs_of_changed_columns_and_of_a_changed_text_are_left(study, tmp_path):
     rows = [{"text": f"text {i}, of a few words", "question": f"What is {i}?"} for i in range(4)]
     write_jsonl(tmp_path / "one.jsonl", rows)
     out, one = tmp_path / "out", study.model_copy(update={"corpus_names": study.corpus_names[:1]})
     with_prompt = one.model_copy(update={"prompt": "question"})
     sweep(one, out)
-    assert list(study_status(one, out)["state"]) == ["done"] * 2
-    assert list(study_status(with_prompt, out)["state"]) == ["left"] * 2
+    assert done(one, out) == [True, True]
+    assert done(with_prompt, out) == [False, False]
     sweep(with_prompt, out)
-    assert list(study_status(with_prompt, out)["state"]) == ["done"] * 2
+    assert done(with_prompt, out) == [True, True]
     write_jsonl(tmp_path / "one.jsonl", [{"text": "another", "question": "text?"}])
-    assert list(study_status(one, out)["state"]) == ["left"] * 2
-
-
-def test_two_at_once_measure_a_job_once(study, text_file, tmp_path):
-    """Both wait for the job's lock, held here; then one of them finds it done."""
-    model, corpus, out = load_model(SMALL, device="cpu"), load_corpus(text_file), tmp_path / "out"
-    key = measure(model, corpus, tmp_path / "alone").summary.manifest.key
-    with ThreadPoolExecutor(2) as pool:
-        with job_lock(out, key):
-            waiting = [pool.submit(measure, model, corpus, out) for _ in range(2)]
-            assert not wait(waiting, timeout=1).done
-        found = [one.result().found_done for one in waiting]
-    assert sorted(found) == [False, True]
-    assert digests(out) == digests(tmp_path / "alone")
+    assert done(one, out) == [False, False]
 
 
 def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
@@ -157,34 +138,29 @@ def broken(tmp_path):
     return folder
 
 
-def test_a_failure_is_on_file_until_the_job_is_done(study, broken, rbpkit, tmp_path):
+def test_what_failed_is_said_and_measured_by_the_same_command(study, broken, rbpkit, tmp_path):
     out = tmp_path / "out"
     file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=64)
-    status, _, counts = rbpkit("status", file, "--out", out)
-    assert status == 0 and counts == "4 jobs: 0 done, 0 failed, 4 left\n" and not out.exists()
+    status, table, counts = rbpkit("sweep", file, "--out", out, "--dry-run")
+    assert status == 0 and table.count("left") == 4 and not out.exists()
+    assert counts == "4 jobs: 0 done, 4 left\n"
     status, _, err = rbpkit("sweep", file, "--out", out)
-    assert status == 1 and "2 jobs done, 2 failed" in err and "failures.csv" in err
-    failures = pd.read_csv(out / "failures.csv", keep_default_na=False)
-    assert list(failures["model"]) == ["broken", "broken"] and not failures["trace"].any()
+    assert status == 1 and "2 jobs done, 2 failed" in err
+    assert err.count("failed: ") == 2 and "the model cannot be loaded" in err
     assert len(list(iter_manifests(out))) == 2
-    status, table, counts = rbpkit("status", file, "--out", out, "--json")
-    assert status == 1 and counts == "4 jobs: 2 done, 2 failed, 0 left\n"
-    assert "broken" in json.loads(table)[0]["reason"]
+    assert "4 jobs: 2 done, 2 left" in rbpkit("sweep", file, "--out", out, "--dry-run")[2]
 
     shutil.copy(SMALL / "model.safetensors", broken)
     assert rbpkit("sweep", file, "--out", out)[0] == 0
-    assert not (out / "failures.csv").exists()
-    file.write_text(file.read_text() + f"records_dir: {out}\n")
-    assert rbpkit("status", file)[::2] == (0, "4 jobs: 4 done, 0 failed, 0 left\n")
+    assert "4 jobs: 4 done, 0 left" in rbpkit("sweep", file, "--out", out, "--dry-run")[2]
 
 
 def test_a_model_that_is_not_there_stops_a_sweep_before_it_begins(study, rbpkit, tmp_path):
     out, absent = tmp_path / "out", tmp_path / "brocken"
     file = study_file(tmp_path, [SMALL, absent], study.corpus_names)
-    status, _, err = rbpkit("sweep", file, "--out", out)
-    assert status == 2 and f"{absent}: no such folder" in err and not out.exists()
-    rows = json.loads(rbpkit("status", file, "--out", out, "--json")[1])
-    assert ["no such folder" in row["reason"] for row in rows] == [False, False, True, True]
+    for options in ((), ("--dry-run",)):
+        status, _, err = rbpkit("sweep", file, "--out", out, *options)
+        assert status == 2 and f"{absent}: no such folder" in err and not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -197,64 +173,57 @@ def test_a_model_that_is_not_there_stops_a_sweep_before_it_begins(study, rbpkit,
 def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     study, monkeypatch, tmp_path, error
 ):
-    real = work.measure
+    real = sweeping.measure
 
     def failing(model, corpus, *arguments, **options):
         if (model.name, corpus.id) == (MIDDLE.name, "one.jsonl"):
             raise error
         return real(model, corpus, *arguments, **options)
 
-    monkeypatch.setattr(work, "measure", failing)
+    monkeypatch.setattr(sweeping, "measure", failing)
     if isinstance(error, OSError):
         with pytest.raises(OSError, match="No space"):
             sweep(study, tmp_path / "out")
-        assert not list(tmp_path.rglob("*.json"))
+        assert not list(tmp_path.rglob("*.parquet"))
         return
     result = sweep(study, tmp_path / "out")
     assert len(result.measured) == 3
     assert [one.reason for one in result.failures] == ["RuntimeError: a kernel failed"]
-    trace = pd.read_csv(tmp_path / "out" / "failures.csv").loc[0, "trace"]
-    assert "second line" in trace and "Traceback" in trace
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_job_whose_worker_dies_is_tried_once_more_alone(study, monkeypatch, tmp_path, deaths):
+    """And it stops no other."""
+    job, seen = Job(MIDDLE.name, "one.jsonl"), []
+
+    class Mortal(InThisProcess):
+        def submit(self, function, task, *arguments):
+            seen.append(task.job)
+            if task.job == job and seen.count(job) <= deaths:
+                dead = Future()
+                dead.set_exception(BrokenProcessPool())
+                return dead
+            return super().submit(function, task, *arguments)
+
+    monkeypatch.setattr(sweeping, "in_processes", lambda count: nullcontext(Mortal))
+    result = sweep(study, tmp_path / "out", workers=2)
+    assert len(seen) == 5 and seen.count(job) == 2 and seen[-1] == job
+    assert len(result.measured) + len(result.failures) == 4
+    reasons = {one.job: one.reason for one in result.failures}
+    assert ("died twice" in reasons[job]) if deaths == 2 else not reasons
 
 
 @pytest.mark.slow
-@needs_proc
-@pytest.mark.parametrize(("engine", "kills"), [("process", 1), ("process", 2), ("ray", 1)])
-def test_a_job_whose_worker_is_killed_is_tried_a_second_time(
-    study, monkeypatch, tmp_path, engine, kills
-):
-    if engine == "ray":
-        pytest.importorskip("ray", reason="needs Ray: pip install 'rbpkit[cluster]'")
-        # Limits for busy processors
-        monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
-        monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
-        monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
-    out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
-    texts = [f"{i}: " + "a line of text, " * 20 for i in range(1500)]  # some seconds
-    write_jsonl(tmp_path / "one.jsonl", texts)
-    study = study.model_copy(update={"documents": 0})
-
-    def kill() -> None:
-        lock = out / job.corpus / f".{job.model}.lock"
-        for _ in range(kills):
-            kill_holder(lock)
-            while processes_with(lock):  # a kill takes a moment
-                time.sleep(0.001)
-
-    with ThreadPoolExecutor(1) as pool:
-        killed = pool.submit(kill)
-        result = sweep(study, out, engine=engine, workers=2)
-        killed.result()
+def test_on_ray_the_numbers_are_the_same(study, monkeypatch, tmp_path):
+    pytest.importorskip("ray", reason="needs Ray: pip install 'rbpkit[cluster]'")
+    # Limits for busy processors
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
+    monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
+    monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
+    assert len(sweep(study, tmp_path / "ray", engine="ray", workers=2).measured) == 4
+    sweep(study, tmp_path / "undisturbed", workers=2)
     assert not multiprocessing.active_children()
-    assert [one.job for one in result.failures] == ([job] if kills == 2 else [])
-    assert len(result.measured) + len(result.failures) == 4
-    if result.failures:
-        assert "its worker died 2 times" in (out / "failures.csv").read_text()
-    again = sweep(study, out)  # in this process: done is done, whichever engine did it
-    assert sum(one.found_done for one in again.measured) == len(result.measured)
-    assert not again.failures and not (out / "failures.csv").exists()
-    sweep(study, tmp_path / "undisturbed")
-    assert digests(out) == digests(tmp_path / "undisturbed")
+    assert digests(tmp_path / "ray") == digests(tmp_path / "undisturbed")
 
 
 def test_without_ray_one_line_says_how_to_install_it(study, monkeypatch, tmp_path):
@@ -264,25 +233,14 @@ def test_without_ray_one_line_says_how_to_install_it(study, monkeypatch, tmp_pat
 
 
 @pytest.mark.slow
-def test_two_sweeps_of_one_folder_share_its_jobs(study, tmp_path):
-    """And what the other one is measuring is waited for, or taken over."""
+def test_two_sweeps_of_one_folder_end_with_the_same_records(study, tmp_path):
+    """A job that both measure is written twice, whole each time."""
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         sweeps = [pool.submit(sweep, study, tmp_path / "out") for _ in range(2)]
         results = [one.result() for one in sweeps]
     assert all(len(one.measured) == 4 and not one.failures for one in results)
     sweep(study, tmp_path / "undisturbed")
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
-
-
-def test_a_job_that_is_locked_is_left_for_later(study, calls, tmp_path):
-    lock = job_lock(tmp_path / "out", Job(MIDDLE.name, "one.jsonl"))
-    with ThreadPoolExecutor(1) as pool, lock:
-        running = pool.submit(sweep, study, tmp_path / "out")
-        while len(calls["measure"]) < 2:
-            time.sleep(0.01)
-        assert {job.model for job in calls["measure"]} == {SMALL.name}
-        lock.release()
-        assert len(running.result().measured) == 4
 
 
 def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
