@@ -27,7 +27,7 @@ from rbpkit.errors import InputError, check_path, check_ties, nearest
 from rbpkit.files.manifest import JobKey, Manifest, beginnings, choosable, is_value
 from rbpkit.files.names import AnyPath, folder_name, names_apart, run_and_step, whole_path
 from rbpkit.files.writing import write_whole
-from rbpkit.summary import Summary, summarise
+from rbpkit.summary import Summary, labelled, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -387,7 +387,8 @@ def load_summaries(
         error, which names them.
     say: gets a line if checkpoints are left out, or weights that were measured under two names.
     settings: those of `choosable`, as `max_length=512`; None for any, a list for one of several. Of
-        a hash the first digits are enough. A model may be given as the path of its folder. Unless
+        a hash the first digits are enough. A model may be given as the path of its folder, a family
+        as NAME=PATTERN, which are the models whose name fits the pattern (`labelled`). Unless
         `several`, a revision chooses among the weights of a model that was measured with several,
         and leaves other models alone.
 
@@ -405,6 +406,11 @@ def load_summaries(
     found = _all_summaries(Path(directory))
     if not found:
         raise InputError(f"{directory}: no records or summaries in this folder")
+    if families := settings.get("family"):
+        several_given = [families] if isinstance(families, str | int) else families
+        given = [str(family) for family in several_given]
+        found = dict(zip(found, labelled(found.values(), given), strict=True))
+        settings["family"] = [family.partition("=")[0] for family in given]
     asked = _values_there(settings, [one.manifest for one in found.values()], directory)
     if "model" not in asked:
         found = _without_renamed(found, say)
