@@ -27,7 +27,7 @@ from rbpkit.errors import InputError, check_path, check_ties, nearest, one_line
 from rbpkit.files.manifest import KEY, JobKey, Manifest
 from rbpkit.files.names import AnyPath, run_and_step
 from rbpkit.files.writing import write_whole
-from rbpkit.summary import Summary, summarise
+from rbpkit.summary import Summary, labelled, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,7 +360,7 @@ def load_summaries(
     """The summaries under `directory` that have these settings, sorted by path.
 
     model to dtype: a value of the manifest, or a list of values; None for any. Of a hash the first
-        digits are enough.
+        digits are enough. A family may be NAME=PATTERN: the models whose name fits (`labelled`).
     checkpoint: of each training run, take "last", or the step of this number; None for all.
     several: admit a model that was measured on a corpus under several settings; else that is an
         error, which names them.
@@ -372,7 +372,7 @@ def load_summaries(
     damaged file that cannot be made again, and if there is nothing with these settings.
     """
     check_path("the folder of records", directory)
-    settings = {
+    settings: dict[str, Choice] = {
         "model": model,
         "revision": revision,
         "family": family,
@@ -387,9 +387,13 @@ def load_summaries(
     found = _all_summaries(Path(directory))
     if not found:
         raise InputError(f"{directory}: no records or summaries in this folder")
+    if family is not None:
+        families = _each(family)
+        found = labelled(found, families)
+        settings["family"] = [one.partition("=")[0] for one in families]
     for setting, choice in settings.items():
         if choice is not None:
-            found = _chosen(found, setting, choice, directory)
+            found = _chosen(found, setting, _each(choice), directory)
     if model is None:
         found = _each_model_once(found, say)
     if checkpoint is not None:
@@ -410,23 +414,26 @@ def _all_summaries(directory: Path) -> list[Summary]:
     return [found[path] for path in sorted(found)]
 
 
+def _each(choice: str | int | Iterable[str | int]) -> list[str]:
+    """The values that one setting may have, in words."""
+    if isinstance(choice, str | int):
+        return [str(choice)]
+    return [str(value) for value in choice]
+
+
 def _chosen(
-    found: list[Summary], setting: str, choice: object, directory: AnyPath
+    found: list[Summary], setting: str, values: list[str], directory: AnyPath
 ) -> list[Summary]:
     """The summaries with one of these values of a setting.
 
     InputError for a value that none of them has, which names those that are there.
     """
     recorded = [str(getattr(summary.manifest, setting)) for summary in found]
-    values = choice if isinstance(choice, list | tuple | set) else [choice]
     kept = set()
-    for value in map(str, values):
-        is_first_digits = setting in HASHES and value
-        hits = {
-            word
-            for word in recorded
-            if word == value or (is_first_digits and word.startswith(value))
-        }
+    for value in values:
+        hits = {word for word in recorded if word == value}
+        if setting in HASHES and value:
+            hits |= {word for word in recorded if word.startswith(value)}
         if not hits:
             there = sorted(set(recorded))
             hint = nearest(value, there)

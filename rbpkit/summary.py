@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, overload
 
 import numpy as np
@@ -536,3 +537,26 @@ def _documents_and_units(summaries: Sequence[Summary]) -> tuple[np.ndarray, np.n
             )
         units[places] = summary.document_units
     return documents, units
+
+
+def labelled(summaries: Iterable[Summary], families: Iterable[str]) -> list[Summary]:
+    """The summaries, each with the family that it is fitted with.
+
+    families: NAME, which changes nothing, or NAME=PATTERN: the models whose name fits the pattern
+        (`fnmatch`, as "runs/small-*") are the family NAME, whatever they were measured as. Of two
+        patterns that a model fits the later one counts.
+
+    Raises InputError for a pattern that no model fits.
+    """
+    found = list(summaries)
+    for family in families:
+        label, _, pattern = family.partition("=")
+        fits = [bool(pattern) and fnmatchcase(one.manifest.model, pattern) for one in found]
+        if pattern and not any(fits):
+            models = sorted({one.manifest.model for one in found})
+            raise InputError(f"family {family}: no model is called so; there are {shown(models)}")
+        for place, summary in enumerate(found):
+            if fits[place]:
+                manifest = summary.manifest.model_copy(update={"family": label})
+                found[place] = replace(summary, manifest=manifest)
+    return found

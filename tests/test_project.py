@@ -38,7 +38,7 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 5_990,  # guards: 45; pictures: a palette, whether two look alike
+    "rbpkit": 6_020,  # guards: 45; pictures: a palette, whether two look alike; named families: 30
     "rbpkit/files": 1_365,
     "rbpkit/kernels": 510,
     "rbpkit/tools": 1_005,  # scores of any program

@@ -496,3 +496,19 @@ def test_a_checkpoint_of_each_run_is_chosen(tmp_path):
     assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
     with pytest.raises(InputError, match=r"no model 'othr'; did you mean other"):
         models(model=["other", "othr"])
+
+
+def test_a_family_of_the_models_whose_names_fit(tmp_path):
+    for name in ("a/small", "a/large", "b/small", "c"):
+        about = {"model": name, "revision": name, "family": "Pythia", "gaps": False}
+        write_records(tmp_path, make_records([4, 9], **about))
+
+    def families(*asked):
+        found = load_summaries(tmp_path, family=asked)
+        return {one.manifest.model: one.manifest.family for one in found}
+
+    assert families("mine=a/*") == {"a/small": "mine", "a/large": "mine"}
+    both = families("mine=*/small", "theirs=b/*", "Pythia")
+    assert both == {"a/small": "mine", "a/large": "Pythia", "b/small": "theirs", "c": "Pythia"}
+    with pytest.raises(InputError, match=r"family mine=d\*: no model is called so"):
+        families("mine=d*")

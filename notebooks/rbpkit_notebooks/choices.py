@@ -9,7 +9,7 @@ import pandas as pd
 
 from rbpkit.curves import in_order
 from rbpkit.records import load_summaries
-from rbpkit.summary import Summary
+from rbpkit.summary import Summary, labelled
 from rbpkit_pocket.paths import SUMMARIES
 
 
@@ -57,11 +57,15 @@ def _to_show(asked: Sequence[str], there: Collection[str], what: str, own: bool)
 def read_study(records_dir: str, families: Sequence[str], corpus_names: Sequence[str]) -> Study:
     """The summaries in `records_dir` (empty: the pocket models'), and what of them to show.
 
+    families: NAME, or NAME=PATTERN for the models whose name fits the pattern, as in `rbpkit fit`.
+
     Prints a line on what was asked for and not measured, and on own records that are left out.
     """
-    summaries = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
+    measured = load_summaries(records_dir or SUMMARIES, checkpoint="last", say=print)
+    summaries = labelled(measured, families)
+    names = [family.partition("=")[0] for family in families]
     own = bool(records_dir)
     there = [summary.manifest for summary in summaries]
     corpora = _to_show(corpus_names, sorted({one.corpus for one in there}), "corpus", own)
-    shown = _to_show(families, sorted({one.family for one in there}), "family", own)
+    shown = _to_show(names, sorted({one.family for one in there}), "family", own)
     return Study(summaries, shown, corpora, "your models" if own else "pocket models")

@@ -75,7 +75,10 @@ class Where:
         tuple[str, ...],
         Parameter(help="Choose by any setting, as dtype=float32; may be repeated."),
     ] = ()
-    family: Annotated[str | None, Parameter(help="Short for --where family=...")] = None
+    family: Annotated[
+        tuple[str, ...],
+        Parameter(help="A family, or NAME=PATTERN: models whose names fit. May be repeated."),
+    ] = ()
     corpus: Annotated[str | None, Parameter(help="Short for --where corpus=...")] = None
 
     def settings(self) -> dict[str, list[str]]:
@@ -96,8 +99,8 @@ class Where:
         return chosen
 
     def _short_forms(self) -> list[str]:
-        pairs = {"family": self.family, "corpus": self.corpus}
-        return [f"{name}={value}" for name, value in pairs.items() if value is not None]
+        corpora = () if self.corpus is None else (f"corpus={self.corpus}",)
+        return [*(f"family={name}" for name in self.family), *corpora]
 
 
 @dataclass(frozen=True)
