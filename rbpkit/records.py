@@ -473,10 +473,17 @@ def _one_checkpoint(
     if checkpoint != "last" and not checkpoint.isdecimal():
         raise InputError(f"checkpoint {checkpoint!r}: give last, or the number of a step")
     steps_of: dict[tuple[str, str], set[int]] = {}  # of each run on each corpus
+    first_of: dict[str, Manifest] = {}
     for summary in found:
         if of_run := run_and_step(summary.manifest.model):
             run, step = of_run
             steps_of.setdefault((run, summary.manifest.corpus), set()).add(step)
+            first = first_of.setdefault(run, summary.manifest)
+            if summary.manifest.S != first.S:
+                raise InputError(
+                    f"{first.model} and {summary.manifest.model} are of two runs, since their S"
+                    " differ: measure one under another name (name=)"
+                )
     if checkpoint != "last" and not any(int(checkpoint) in steps for steps in steps_of.values()):
         last = ", ".join(map(str, sorted({max(steps) for steps in steps_of.values()})))
         raise InputError(f"no run has the checkpoint {checkpoint}; the last ones are {last}")

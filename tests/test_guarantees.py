@@ -55,7 +55,7 @@ GUARANTEES = {
         test_a_summary_that_no_measurement_gives_is_refused""",
     "every finished job is seen by load_summaries": """
         test_a_summary_that_is_not_of_these_records_is_made_again
-        test_only_the_manifest_says_done""",
+        test_a_summary_is_read_without_its_records""",
     "an absurd config is refused": "test_a_folder_with_a_fault_is_refused",
     "a model in memory leaves in the mode in which it came": "test_one_front_door",
 }

@@ -222,11 +222,15 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
     network.config._commit_hash = COMMIT  # as one of the hub has, whatever is done to it then
     revisions = set()
     for count, model in enumerate(changes_in_memory(network, tokenizer), start=1):
-        first = measure(model, TEXTS[:2], tmp_path, tokenizer=tokenizer)
+        out = tmp_path / str(count)
+        first = measure(model, TEXTS[:2], out, tokenizer=tokenizer)
         assert not first.found_done
         with monkeypatch.context() as later:  # another library changes no number
             later.setattr("transformers.configuration_utils.__version__", "9.9")
-            assert measure(model, TEXTS[:2], tmp_path, tokenizer=tokenizer).found_done
+            assert measure(model, TEXTS[:2], out, tokenizer=tokenizer).found_done
+        if count > 1:
+            with pytest.raises(InputError, match="with other weights"):
+                measure(model, TEXTS[:2], tmp_path / "1", tokenizer=tokenizer)
         manifest = first.summary.manifest
         assert manifest.model == "tiny-llama"
         revisions.add(manifest.revision)

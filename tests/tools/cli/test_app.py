@@ -64,19 +64,14 @@ def test_measure_show_fit(rbpkit, ladder, measuring, text_file, tmp_path):
     assert notes.count("no k can be trusted, because these 3 models do not show") == 1
 
 
-def test_a_model_that_is_trained_again_is_another_job(rbpkit, ladder, measuring, tmp_path):
+def test_a_model_that_is_trained_again_needs_another_name(rbpkit, ladder, measuring, tmp_path):
     out, small = tmp_path / "records", tmp_path / "small"
     shutil.copytree(ladder[0], small)
     assert rbpkit(*measuring, small, *ladder[1:])[0] == 0
-    assert "done before" in rbpkit(*measuring, ladder[0])[2]  # the same weights elsewhere
     gpt2(small, 16, layers=1, seed=1)
-    status, _, notes = rbpkit(*measuring, small)
-    assert status == 0 and "small was measured with other weights before" in notes
-    revision = notes.split("--where revision=")[1].split(".")[0]
-    status, _, notes = rbpkit("fit", out, "--k", 2000, "--where", f"revision={revision}")
-    assert status == 0 and "3 models (small, middle, large)" in notes
-    status, _, err = rbpkit("fit", out)
-    assert status == 2 and "--where revision=sha256:" in err and "--name" in err
+    status, _, err = rbpkit(*measuring, small)
+    [older] = out.rglob("*small*.parquet")
+    assert status == 2 and f"other weights: delete {older} " in err and "(name=)" in err
     status, table, _ = rbpkit(*measuring, small, "--name", "run2")
     assert status == 0 and "run2" in table
 
@@ -182,8 +177,6 @@ def test_a_folder_where_nothing_can_be_written(rbpkit, ladder, text_file, tmp_pa
     study, out = study_file(tmp_path, ladder[:1], [text_file]), tmp_path / "out"
     assert rbpkit("sweep", study, "--out", out)[0] == 0
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
-    # Who counts the jobs need not be allowed to write.
-    assert rbpkit("status", study, "--out", out)[2] == "1 jobs: 1 done, 0 failed, 0 left\n"
     status, _, err = rbpkit("fit", out, "--figure", tmp_path / "law.png")
     assert status == 2 and err.startswith("rbpkit: --figure ") and "nothing can be written" in err
 
@@ -264,13 +257,13 @@ def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, 
 
 
 def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring, text_file):
-    """Three runs, two of one name, measured by three commands; the last checkpoints are fitted."""
+    """Three runs, measured by three commands; the last checkpoints are fitted."""
     out = tmp_path / "records"
     folders = [
         gpt2(tmp_path / "runs/a/checkpoint-200", 64, seed=3),
         gpt2(tmp_path / "runs/a/checkpoint-300", 64),
         gpt2(tmp_path / "runs/b/checkpoint-300", 32),
-        gpt2(tmp_path / "runs4/a/checkpoint-600", 16),
+        gpt2(tmp_path / "runs4/c/checkpoint-600", 16),
     ]
     status, table, _ = rbpkit(*measuring, *folders[:2])
     assert status == 0 and table.count("a/checkpoint-") == 2
@@ -286,18 +279,17 @@ def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuri
     picture = tmp_path / "law.svg"
     last = ("--checkpoint", "last", "--k", 2000, "--k", 4096, "--figure", picture)
     status, _, notes = rbpkit("fit", out, *last)
-    told = "runs4/a/checkpoint-600, b/checkpoint-300, runs/a/checkpoint-300"
+    told = "c/checkpoint-600, b/checkpoint-300, a/checkpoint-300"
     assert status == 0 and f"3 models ({told})" in notes
     assert "k = 4,096 is at least V = 4,096" in notes
     assert "<svg" in picture.read_text()
-    assert "runs4/a/checkpoint-600" in picture.with_suffix(".csv").read_text()
-
-    status, table, _ = rbpkit("show", out, "--model", folders[3], "--json")
-    assert [row["model"] for row in json.loads(table)] == ["runs4/a/checkpoint-600"]
-    # No records of a/checkpoint-300 are of this folder.
-    status, _, err = rbpkit("show", out, "--model", tmp_path / "runs4/a/checkpoint-300")
-    assert status == 2 and "there are b/checkpoint-300, runs/a/checkpoint-200" in err
+    assert "c/checkpoint-600" in picture.with_suffix(".csv").read_text()
     # predict and show, too, say what they leave out.
     for command in (("predict", "--size", "1e5", "--records", out), ("show", out)):
         status, _, notes = rbpkit(*command, "--checkpoint", "last")
-        assert status == 0 and "left out: runs/a/checkpoint-200." in notes
+        assert status == 0 and "left out: a/checkpoint-200." in notes
+    # Another run of that name: its size tells.
+    gpt2(tmp_path / "runs4/a/checkpoint-900", 32)
+    assert rbpkit(*measuring, tmp_path / "runs4/a/checkpoint-900")[0] == 0
+    status, _, err = rbpkit("show", out, "--checkpoint", "last")
+    assert status == 2 and "a/checkpoint-900" in err and "are of two runs" in err
