@@ -4,7 +4,6 @@ Each job of the folder OLD becomes one Parquet file with its manifest inside, an
 folder NEW. Numbers do not change.
 """
 
-import io
 import json
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from rbpkit.files.manifest import FORMAT, Manifest
 from rbpkit.files.writing import write_whole
 from rbpkit.records import Records, targets_digest, write_records
+from rbpkit.summary import packed
 
 GONE = ("threads", "folder", "sha256", "checksum")
 
@@ -25,16 +25,6 @@ def converted(text: bytes, targets: str = "") -> Manifest:
     kept = {name: value for name, value in fields.items() if name not in GONE}
     kept["format"] = FORMAT
     return Manifest(**kept, targets=targets)
-
-
-def with_manifest(summary: bytes, manifest: Manifest) -> bytes:
-    """A summary with another manifest; its arrays stay as they are."""
-    with np.load(io.BytesIO(summary)) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    arrays["manifest"] = np.frombuffer(manifest.to_json().encode(), dtype=np.uint8)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
 
 
 def convert(old: Path, new: Path) -> None:
@@ -50,8 +40,9 @@ def convert(old: Path, new: Path) -> None:
             write_records(folder.parent, Records.of(columns, manifest, unit))
         else:
             with np.load(path) as stored:
-                manifest = converted(stored["manifest"].tobytes())
-            write_whole(folder, {path.name: with_manifest(path.read_bytes(), manifest)})
+                arrays = {name: stored[name] for name in stored.files}
+            manifest = converted(arrays.pop("manifest").tobytes())
+            write_whole(folder, {path.name: packed(manifest, arrays)})
 
 
 if __name__ == "__main__":

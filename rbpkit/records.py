@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rbpkit.errors import InputError, check_path, check_ties, nearest, one_line
-from rbpkit.files.manifest import KEY, JobKey, Manifest
+from rbpkit.files.manifest import KEY, JobKey, Manifest, checksum
 from rbpkit.files.names import AnyPath, run_and_step
 from rbpkit.files.writing import write_whole
 from rbpkit.summary import Summary, labelled, summarise
@@ -200,19 +200,10 @@ class Records:
         metadata = table.schema.metadata or {}
         manifest_text = metadata.get(b"rbpkit", b"{}")
         manifest = Manifest.from_json(manifest_text, path)
-        if metadata.get(b"checksum") != checksum(manifest_text, columns):
+        if metadata.get(b"checksum") != checksum(manifest_text, columns).encode():
             raise InputError(f"{path}: damaged since it was written; delete it and measure again")
         unit = columns.pop("unit", None)  # None if documents are units by themselves
         return cls.of(columns, manifest, unit)
-
-
-def checksum(manifest_text: bytes, columns: Mapping[str, np.ndarray]) -> bytes:
-    """sha256 (hex) over the manifest, and the name and bytes of each column."""
-    digest = hashlib.sha256(manifest_text)
-    for name, array in columns.items():
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest().encode()
 
 
 def targets_digest(columns: Mapping[str, np.ndarray]) -> str:
@@ -283,7 +274,7 @@ def _parquet_bytes(records: Records) -> bytes:
     fields = []
     for name, array in columns.items():
         fields.append(pa.field(name, pa.from_numpy_dtype(array.dtype), nullable=False))
-    metadata = {b"rbpkit": manifest_text, b"checksum": checksum(manifest_text, columns)}
+    metadata = {b"rbpkit": manifest_text, b"checksum": checksum(manifest_text, columns).encode()}
     schema = pa.schema(fields).with_metadata(metadata)
     # Neighbouring rows differ little in these, and not at all alike in the others.
     rising = [name for name in ("document", "position", "unit") if name in columns]

@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 
 from rbpkit.errors import InputError, check_ties, one_line, shown
-from rbpkit.files.manifest import Manifest
+from rbpkit.files.manifest import Manifest, checksum
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
@@ -216,7 +216,6 @@ class Summary:
         rest = [N for N in sorted(self.windows) if N != 1]  # N = 1 is `ranks`
         hits = np.diff(self.document_hits, axis=1, prepend=0)
         arrays = {
-            "manifest": np.frombuffer(self.manifest.to_json().encode(), dtype=np.uint8),
             "ranks": np.diff(self.ranks.values, prepend=0),
             "counts": self.ranks.counts,
         }
@@ -236,10 +235,8 @@ class Summary:
         for N in rest:
             arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
             arrays[f"counts_{N}"] = self.windows[N].counts
-        narrow: dict[str, Any] = {name: _narrow(array) for name, array in arrays.items()}
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **narrow)
-        return buffer.getvalue()
+        narrow = {name: _narrow(array) for name, array in arrays.items()}
+        return packed(self.manifest, narrow)
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
@@ -247,7 +244,10 @@ class Summary:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-            manifest = Manifest.from_json(arrays["manifest"].tobytes())
+            manifest_text = arrays.pop("manifest").tobytes()
+            manifest = Manifest.from_json(manifest_text)
+            if arrays.pop("checksum").tobytes() != checksum(manifest_text, arrays).encode():
+                raise ValueError("changed since it was written: its checksum differs")
 
             def histogram(suffix: str = "") -> Histogram:
                 values = np.cumsum(arrays["ranks" + suffix], dtype=np.int64)
@@ -265,7 +265,7 @@ class Summary:
             for name, kind in STORED.items():
                 if name in arrays or name not in OPTIONAL_SUMS:
                     stored_arrays[name] = arrays[name].astype(kind)
-            summary = cls(
+            return cls(
                 manifest=manifest,
                 ranks=ranks,
                 ranks_optimistic=optimistic,
@@ -274,57 +274,22 @@ class Summary:
                 document_units=units.astype(np.int32),
                 **stored_arrays,
             )
-            summary._check()
-            return summary
         except Exception as error:  # a damaged zip raises a dozen kinds
             way_out = "delete it, and it is made again from its records"
             what = f"{where}: not a readable summary ({one_line(error)}); {way_out}"
             raise InputError(what) from error
 
-    def _check(self) -> None:
-        """ValueError that names what no measurement can give, as in a file that was changed."""
-        tokens, documents = self.tokens, self.document_tokens
-        optional = (self.document_p_max, self.document_entropy)
-        sums = [self.document_nll, *(values for values in optional if values is not None)]
-        D, K = self.document.size, self.k_grid.size
-        by_document = (documents, self.document_units, *sums)
-        fit = all(array.shape == (D,) for array in by_document)
-        if not fit or self.document_hits.shape != (D, K):
-            raise ValueError("it has arrays of lengths that do not fit together")
-        hits = np.diff(self.document_hits, axis=1, prepend=0, append=documents[:, None])
-        hits_of_ranks = self.ranks.at_most(np.maximum(self.k_grid, 1))
-        least_nll = self.ranks.counts @ np.log(np.maximum(self.ranks.values, 1))  # none below ln R
-        largest = documents if self.document_p_max is None else self.document_p_max
-        ties = self.ranks if self.ranks_optimistic is None else self.ranks_optimistic
-        faults = {
-            "no tokens": tokens < 1,
-            "counts of ranks that cannot be": not self._can_be(self.ranks, tokens),
-            "counts of ties that cannot be": not self._can_be(ties, tokens),
-            "counts of windows that cannot be": not all(map(self._can_be, self.windows.values())),
-            f"documents that have not {tokens} tokens": documents.sum() != tokens,
-            "a document without tokens": (documents < 1).any(),
-            "hits that fall with k, or more than tokens": (hits < 0).any(),
-            "sums that are negative or not finite": not all(
-                (np.isfinite(values) & (values >= 0)).all() for values in sums
-            ),
-            "documents out of order": (np.diff(self.document, prepend=-1) < 1).any(),
-            "k out of order": (np.diff(self.k_grid, prepend=0) < 1).any(),
-            "hits that are not those of its ranks": any(
-                self.document_hits.sum(axis=0) != hits_of_ranks
-            ),
-            "losses below ln R": self.document_nll.sum() < 0.999 * least_nll,
-            "probabilities above 1": (largest > 1.001 * documents).any(),
-        }
-        for fault, found in faults.items():
-            if found:
-                raise ValueError(f"it has {fault}")
 
-    def _can_be(self, histogram: Histogram, total: int | None = None) -> bool:
-        """Whether ranks could be seen so often: `total` times, or at most once for each token."""
-        values, counts = histogram.values, histogram.counts
-        in_range = (values >= 1) & (values <= self.manifest.V) & (counts >= 1)
-        right_total = histogram.total <= self.tokens if total is None else histogram.total == total
-        return bool(in_range.all()) and right_total
+def packed(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The file of a summary: its manifest, its arrays, and a checksum over both."""
+    manifest_text = manifest.to_json().encode()
+    texts = {"manifest": manifest_text, "checksum": checksum(manifest_text, arrays).encode()}
+    stored: dict[str, Any] = dict(arrays)
+    for name, text in texts.items():
+        stored[name] = np.frombuffer(text, dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **stored)
+    return buffer.getvalue()
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

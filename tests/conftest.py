@@ -15,7 +15,8 @@ from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
-from rbpkit.records import Records, checksum, load_summaries, slug
+from rbpkit.files.manifest import checksum
+from rbpkit.records import Records, load_summaries, slug
 from rbpkit.tools.cli import app
 from rbpkit_pocket import families, paths
 
@@ -140,7 +141,7 @@ def digests(out: Path) -> dict[str, str]:
         records = Records.load(path)
         manifest = records.manifest.model_copy(update={"seconds": 0.0, "family": ""})
         digest = checksum(manifest.to_json().encode(), records.columns())
-        found[str(path.relative_to(out))] = digest.decode()
+        found[str(path.relative_to(out))] = digest
     return found
 
 

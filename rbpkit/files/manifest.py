@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -19,6 +21,15 @@ from pydantic import (
 from rbpkit.errors import InputError
 
 FORMAT: Final = 3  # of records, manifests and summaries, together
+
+
+def checksum(manifest_text: bytes, arrays: Mapping[str, np.ndarray]) -> str:
+    """sha256 (hex) over a manifest, and the name, type, shape and values of each array."""
+    digest = hashlib.sha256(manifest_text)
+    for name, array in arrays.items():
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def _writable(name: str) -> str:
