@@ -84,7 +84,8 @@ def test_from_the_command_line(rbpkit, text_file, tmp_path):
     two = ["compare", "pythia-w32-l2", "pythia-w128-l5", "--records", summaries]
     status, out, _ = rbpkit(*two, "--corpus", "pocket:humaneval", "--k", 10)
     assert status == 0 and "RBP_10" in out and len(out.splitlines()) == 3 + 6
-    found = json.loads(rbpkit(*two, "--corpus", "pocket:humaneval", "--json")[1])
+    same_text = ("--corpus", "pocket:humaneval", "--text", "pocket:humaneval")
+    found = json.loads(rbpkit(*two, *same_text, "--json")[1])
     assert [row["quantity"] for row in found["differences"]][:2] == ["CE", "RBP_1"]
     documents = load_corpus("pocket:humaneval").documents
     assert len(found["documents"]) == 5

@@ -97,7 +97,7 @@ def look(
 
     text: one document, or a corpus of one, which may have a prompt. As in `measure`, it is cut at
         `max_length` tokens, or at the model's context if that is less, unless there is a `stride`.
-    name: what to call the text.
+    name: what to call the text, if it is no corpus.
 
     Raises InputError for a text that leaves nothing to score, a max_length below 2, logits that
     are NaN or infinite, and a model that is no `LoadedModel`.
@@ -139,7 +139,7 @@ def look(
             continue
         alternatives = tuple((other, spelling[other], p) for other, p in likeliest[place])
         tokens.append(Token(id, spelling[id], *numbers[place], alternatives))
-    return Look(model.name, model.S, model.V, name, length + encoded.past, tuple(tokens))
+    return Look(model.name, model.S, model.V, corpus.id, length + encoded.past, tuple(tokens))
 
 
 def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[int, float]]]:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
+from huggingface_hub import DryRunFileInfo, snapshot_download
 
+from rbpkit import plugins
+from rbpkit.corpora import ON_HUB
 from rbpkit.errors import InputError, reason
-from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_rows, print_table, say
+from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import PICKLES, SAFETENSORS, SMALL_FILES
+from rbpkit.tools.cli.app import say
+from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_table
+from rbpkit.tools.served import is_address
 from rbpkit.tools.study.checks import folder_to_write
-
-if TYPE_CHECKING:
-    from huggingface_hub import DryRunFileInfo
-
-    from rbpkit.tools.study.params import Params
+from rbpkit.tools.study.jobs import corpus_names, study_models, study_status
+from rbpkit.tools.study.params import Params, load_params
 
 Download = dict[str, Any]
 """What `snapshot_download` is given for a repository of the hub."""
@@ -42,30 +47,22 @@ def sweep(
     ] = None,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
-    from rbpkit.tools.study.params import load_params
-
     loaded = load_params(params)
     folder = folder_to_write(out)
-    from rbpkit.tools.study.jobs import corpus_names, study_models
-
     # A name that is not known shows now: the next line loads torch, which takes seconds.
     study_models(loaded)
     corpus_names(loaded)
     from rbpkit.tools.study.sweep import sweep as run
 
-    try:
-        result = run(
-            loaded,
-            folder,
-            engine=engine,
-            address=address,
-            workers=workers,
-            say=say,
-            progress=sys.stderr.isatty(),
-        )
-    except KeyboardInterrupt:
-        say("what is done stays; the same command resumes")
-        raise
+    result = run(
+        loaded,
+        folder,
+        engine=engine,
+        address=address,
+        workers=workers,
+        say=say,
+        progress=sys.stderr.isatty(),
+    )
     say(f"{len(result.measured)} jobs done, {len(result.failures)} failed; records in {folder}")
     if result.failures:
         say(f"why: {folder / 'failures.csv'}; the same command runs these jobs again")
@@ -82,18 +79,11 @@ def status(
     form: Table = TEXT_TABLE,
 ) -> None:
     """Count the jobs of a parameter file that are done, failed or left. Exit 1: some failed."""
-    from rbpkit.tools.study.params import load_params
-
     loaded = load_params(params)
-    records = loaded.records_dir if out is None else out
-    if out is None and not records:
+    folder = out or loaded.records_dir
+    if not folder:
         raise InputError(f"{params}: give --out, or records_dir in the file")
-    folder = Path(records)  # which is only read
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: is a file, not a folder")
-    from rbpkit.tools.study.jobs import study_status
-
-    jobs = study_status(loaded, folder)
+    jobs = study_status(loaded, Path(folder))
     print_table(jobs, form, digits=1)
     count = jobs["state"].value_counts()
     counted = ", ".join(f"{count.get(state, 0)} {state}" for state in ("done", "failed", "left"))
@@ -115,17 +105,15 @@ def reproduce(
     ] = None,
 ) -> None:
     """Measure a study, run the notebooks on it, and compare with what ships and is published."""
-    from rbpkit.tools.study.params import load_params
-
     loaded = load_params(params)
-    folder = folder_to_write(f"out/{params.stem}" if out is None else out)
+    folder = folder_to_write(out or f"out/{params.stem}")
+    # Of the extra `notebooks`.
     from rbpkit.plots import FORMAT_VARIABLE, figure_format
     from rbpkit.tools.study.reproduce import reproduce as run
 
     os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
-    progress = sys.stderr.isatty()
     tell = functools.partial(print, flush=True)  # a line is seen when it is said, in a file too
-    if not run(loaded, folder, notebooks=notebook, say=tell, progress=progress):
+    if not run(loaded, folder, notebooks=notebook, say=tell, progress=sys.stderr.isatty()):
         raise SystemExit(1)
 
 
@@ -137,11 +125,8 @@ def classroom(
     notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
-    target = folder_to_write(out)
-    from rbpkit import plugins
-
     report: Any = plugins.offered("pocket", "class_report", Callable)
-    if report(folder, target, notebook=notebook, say=say):
+    if report(folder, folder_to_write(out), notebook=notebook, say=say):
         raise SystemExit(1)
 
 
@@ -153,49 +138,37 @@ def fetch(
     /,
     *,
     dry_run: Annotated[bool, Parameter(help="List; download nothing.")] = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """Download the models and corpora of a parameter file into the Hugging Face cache."""
-    from rbpkit.tools.study.params import load_params
-
     study = load_params(params)
-    from huggingface_hub import snapshot_download
-
     downloads = _downloads(study)
     for pin in sorted(study.revisions):
         name = pin.split("@")[0]
         if name not in downloads:
             raise InputError(f"revisions: {name} is no model and no data set of this study")
 
-    rows: list[dict[str, Any]] = []
+    rows = []
     # All are listed before the first is downloaded, so that a slip shows at once.
     for name, download in downloads.items():
         files = _listed(download)
         size = sum(file.file_size or 0 for file in files)
         missing = sum(file.file_size or 0 for file in files if file.will_download)
-        row = {"repository": name, "commit": files[0].commit_hash[:12]}
-        rows.append({**row, "GB": size / 1e9, "GB to download": missing / 1e9})
-    print_rows(rows, TEXT_TABLE, digits=3)
-    in_all = sum(row["GB to download"] for row in rows)
-    say(f"{len(rows)} repositories, {in_all:.3f} GB to download")
-    if dry_run:
-        return
-
-    for name, download in downloads.items():
-        with reason(f"{name}: not downloaded; the same command resumes"):
-            snapshot_download(**download)
+        rows.append((name, files[0].commit_hash[:12], size / 1e9, missing / 1e9))
+    table = pd.DataFrame(rows, columns=["repository", "commit", "GB", "GB to download"])
+    print_table(table, form, digits=3)
+    say(f"{len(rows)} repositories, {table['GB to download'].sum():.3f} GB to download")
+    if not dry_run:
+        for name, download in downloads.items():
+            with reason(name):
+                snapshot_download(**download)
 
 
 def _downloads(study: Params) -> dict[str, Download]:
     """What a study needs of the hub, by name: its models, then its corpora."""
-    from rbpkit import plugins
-    from rbpkit.corpora import ON_HUB
-    from rbpkit.files.model_folders import SAFETENSORS, SMALL_FILES
-    from rbpkit.tools.served import is_address
-    from rbpkit.tools.study.jobs import corpus_names, study_models
-
     files: dict[tuple[str, str], list[str]] = {}  # patterns, by kind and name
     for model in study_models(study).values():
-        is_folder = Path(os.path.expanduser(model)).is_dir()
+        is_folder = Path(model).expanduser().is_dir()
         if not is_folder and not is_address(model) and not plugins.prefix_of(model):
             files["model", model] = [*SMALL_FILES, *SAFETENSORS]
     for corpus in corpus_names(study):
@@ -208,20 +181,15 @@ def _downloads(study: Params) -> dict[str, Download]:
     return downloads
 
 
-def _listed(download: Download) -> Sequence[DryRunFileInfo]:
+def _listed(download: Download) -> list[DryRunFileInfo]:
     """The files that would be downloaded; of pickles only if there are no safetensors."""
-    from huggingface_hub import snapshot_download
-
-    from rbpkit.files.libraries import quiet
-    from rbpkit.files.model_folders import PICKLES, SMALL_FILES
-
-    name = download["repo_id"]
-    with reason(f"{name}: cannot be had from the hub"), quiet():
+    with reason(download["repo_id"]), quiet():
         files = snapshot_download(**download, dry_run=True)
         has_safetensors = any(file.filename.endswith(".safetensors") for file in files)
         if download["repo_type"] == "model" and not has_safetensors:
             download["allow_patterns"] = [*SMALL_FILES, *PICKLES]
             files = snapshot_download(**download, dry_run=True)
-        if not files:
-            raise InputError(f"{name}: has none of {', '.join(download['allow_patterns'])}")
-        return files
+    if not files:
+        patterns = ", ".join(download["allow_patterns"])
+        raise InputError(f"{download['repo_id']}: has none of {patterns}")
+    return files
