@@ -8,14 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pandas as pd
 from cyclopts import Parameter, Token
 from cyclopts.types import NonNegativeInt
 
-from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.files.manifest import Manifest
-from rbpkit.fit import Curve, curves_of_all, family_lines, fit_curves
+from rbpkit.fit import curves_of_all, family_lines, fit_curves
 from rbpkit.loss_law import LossFit, fit_against_ce, loss_table, predict_from_ce
 from rbpkit.paired import differences, most_different
 from rbpkit.plugins import pairs_rule
@@ -73,13 +70,12 @@ def fit(
     tokens to trust a line.
     """
     if figure is not None:
+        if against == "ce":
+            raise InputError("--figure draws the laws in size; leave --against ce out")
         check_figure(figure)
     summaries = chosen.load(records)
     if against == "ce":
-        lines = _lines_in_ce(summaries, k)
-        print_table(loss_table(lines), form)
-        if figure is not None:
-            _draw_lines_in_ce(lines, figure)
+        print_table(loss_table(_lines_in_ce(summaries, k)), form)
         return
     for line in family_lines(summaries):
         say(line)
@@ -108,21 +104,6 @@ def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[LossFi
     fits, refused = fit_against_ce(summaries, ks)
     _say_refused("no fit", refused, all_of_them=not fits)
     return fits
-
-
-def _draw_lines_in_ce(fits: Sequence[LossFit], figure: Path) -> None:
-    """A picture of the lines, each with its k at its end."""
-    from rbpkit.plots import law_figure
-
-    curves, points = [], []
-    for fit in fits:
-        about = {"corpus": fit.corpus, "V": fit.V, "k": fit.k, "model": fit.models}
-        points.append(pd.DataFrame(about | {"CE": fit.ce, "RBP": fit.rbp}))
-        text = f"{fit.corpus} (V = {fit.V:,})"
-        name = f"k = {fit.k}"
-        names = (*[""] * (len(fit.models) - 1), name)
-        curves.append(Curve(text, name, "RBP_k", names, fit.ce, fit.rbp))
-    save_figure(law_figure(curves, "CE (nats a token)"), pd.concat(points), figure)
 
 
 # -- predictions ------------------------------------------------------------------------------
@@ -220,22 +201,16 @@ def compare(
     show_documents: Annotated[
         NonNegativeInt, Parameter("--show", help="How many of the documents that differ most.")
     ] = 5,
-    text: Annotated[
-        str | None, Parameter(help="The corpus again, a file or name: prints how documents begin.")
-    ] = None,
-    field: Annotated[str | None, Parameter(help="Column with the text in --text.")] = None,
     form: Table = TEXT_TABLE,
 ) -> None:
     """Model B minus model A in CE and RBP_k, with 95% intervals (paired, other documents).
 
-    Then the documents in which they differ most, by their number in the order of the protocol.
+    Then the documents in which they differ most, by their number in the order of the protocol, as
+    `rbpkit look --corpus CORPUS --document NUMBER` takes it.
     """
     of_a, of_b = (_one_job(replace(chosen, model=(name,)), records) for name in (a, b))
     table = differences(of_a, of_b, k)
     documents = most_different(of_a, of_b, show_documents)
-    if text is not None:
-        words = _documents(text, field, of_a.manifest)
-        documents["begins"] = [_begin(words[number]) for number in documents["document"]]
     if form.is_json:
         print(json.dumps({"differences": rows_of(table), "documents": rows_of(documents)}))
         return
@@ -253,20 +228,3 @@ def _one_job(chosen: Selection, records: Path) -> Summary:
         corpora = ", ".join(summary.manifest.corpus for summary in summaries)
         raise InputError(f"{chosen.model[0]} was measured on {corpora}; choose one by --corpus")
     return summaries[0]
-
-
-def _documents(text: str, field: str | None, manifest: Manifest) -> tuple[str, ...]:
-    """The documents that were measured. InputError if this is another text."""
-    # All of a file, as the first of them may have been empty; the hub's may have millions.
-    count = manifest.documents if known_corpus(text) in ON_HUB else 0
-    corpus = load_corpus(text, field=field, documents=count, seed=manifest.seed or None)
-    documents = corpus.documents[: manifest.documents]
-    if Corpus(corpus.id, documents).fingerprint != manifest.fingerprint:
-        raise InputError(f"--text {text}: is not the text that was measured ({manifest.corpus})")
-    return documents
-
-
-def _begin(document: str, letters: int = 40) -> str:
-    """The beginning of a document in one line, without what a terminal would take as a command."""
-    line = " ".join(document[: 4 * letters].split())[:letters]
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
