@@ -41,9 +41,9 @@ MAY_HOLD = {
     "rbpkit": 6_020,  # guards: 45; pictures: a palette, whether two look alike; named families: 30
     "rbpkit/files": 1_365,
     "rbpkit/kernels": 510,
-    "rbpkit/tools": 1_005,  # scores of any program
+    "rbpkit/tools": 1_003,  # scores of any program
     "rbpkit/tools/study": 1_361,  # a queue that sweeps share: 150 lines; pictures that stay: 43
-    "rbpkit/tools/cli": 1_275,
+    "rbpkit/tools/cli": 957,
     "pocket": 5_890,  # captions and the rule of predict --pairs; reasons for one axis: 1,390
     "notebooks/rbpkit_notebooks": 4_700,
     "tests": 10_570,  # predictors of margins: 125; verdicts: 130; golden numbers, guarantees: 260

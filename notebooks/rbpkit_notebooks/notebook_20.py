@@ -64,6 +64,13 @@ def partners_of(contrast: str, runs: pd.DataFrame) -> pd.DataFrame:
     return runs[is_partner]
 
 
+def table(tests: pd.DataFrame) -> None:
+    """Print mean and 95% interval, in percent: a row for each contrast, a column for each k."""
+    words = [f"{t.mean:+.1f} [{t.low:.1f}, {t.high:.1f}]" for t in tests.itertuples()]
+    wide = tests.assign(words=words).pivot(index="contrast", columns="k", values="words")
+    print(wide.loc[tests["contrast"].unique()].to_string())
+
+
 # --- figures ---------------------------------------------------------------------------------
 
 
@@ -138,11 +145,12 @@ def by_size(changed: pd.DataFrame, figures_dir: str) -> None:
                 axes.plot(range(len(mean)), mean, "o-", color=colour, ms=4, lw=1.5)
                 if contrast == shown[0]:
                     axes.text(
-                        len(mean) - 0.85, mean.iloc[-1], f"k = {k}", va="center", color=colour
+                        len(mean) - 0.65, mean.iloc[-1], f"k = {k}", va="center", color=colour
                     )
             axes.set(xlim=(-0.4, len(widths) - 0.3), xlabel="width", title=contrast)
             axes.set_xticks(range(len(widths)), widths)
         grid[0].set_ylabel("off the curve (%), up = worse")
-        line = "distance from unchanged runs; dashes: single seeds; band: within 1%"
-        headed_row(figure, "At one CE, depth and rate still act;\ntokens act both ways", line)
+        line = "distance from the partners' curve; dashes: single seeds; band: within 1%"
+        title = "At one CE, depth and rate still act;\nfor tokens it depends on the partners"
+        headed_row(figure, title, line)
     plots.save(figure, seeds, figures_dir, "20_same_CE")

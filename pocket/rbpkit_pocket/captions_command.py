@@ -1,30 +1,33 @@
 """`rbpkit pocket captions`: measure a model that reads pictures."""
+# mypy: disable-error-code="valid-type"
+# Classes of options are made when the module is loaded.
 
 from __future__ import annotations
 
 import inspect
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from rbpkit.models import load_model
-from rbpkit.tools.cli.common import TEXT_TABLE, Out, Table, each_k, measured_rows, print_rows
-from rbpkit.tools.cli.measure import READING, SPREAD_OUT, ReadingOptions, measured
+from rbpkit.tools.cli.common import (
+    SPREAD_OUT,
+    TEXT_TABLE,
+    Out,
+    Table,
+    measured_table,
+    print_table,
+)
+from rbpkit.tools.cli.measure import READING, ReadingOptions, measured
 from rbpkit.tools.cli.options import options_of
 from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket.captions import load_captioner, load_captions
 
-if TYPE_CHECKING:
-
-    class CaptionOptions(Any): ...
-
-    class CaptionerOptions(Any): ...
-else:
-    CaptionOptions = options_of(load_captions, "Text")
-    of_captioner = inspect.signature(load_captioner).parameters.keys() - {"progress"}
-    of_captioner -= {"local_files_only"}
-    CaptionerOptions = options_of(load_model, "Model", only=of_captioner)
+CaptionOptions = options_of(load_captions, "Text")
+of_captioner = inspect.signature(load_captioner).parameters.keys() - {"progress"}
+of_captioner -= {"local_files_only"}
+CaptionerOptions = options_of(load_model, "Model", only=of_captioner)
 
 TEXT, MODEL = CaptionOptions(), CaptionerOptions()
 
@@ -45,4 +48,4 @@ def captions(
     documents = load_captions(corpus, **asdict(text))
     loaded = load_captioner(model, progress=True, **asdict(source))
     summary = measured(loaded, documents, folder, asdict(reading))
-    print_rows(measured_rows([summary], each_k(None)), form)
+    print_table(measured_table([summary]), form)

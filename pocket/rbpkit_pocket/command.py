@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
-from rbpkit.tools.cli.app import new_app
-from rbpkit.tools.cli.common import say
+from rbpkit.tools.cli.app import new_app, say
 from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket import families, recipes
 

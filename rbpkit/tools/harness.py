@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,47 +96,39 @@ class RankingLM(TemplateLM):
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         """The log-probability of each continuation (nats), and whether it is greedy."""
-        answers = []
-        for task, of_task in itertools.groupby(requests, key=_task_of):
-            asked = list(of_task)
-            documents = []
-            for number, request in enumerate(asked):
-                context, continuation = self._encode(*request.args)
-                documents.append(self._document(number, context, continuation))
-            columns = self._ranked_columns(task, asked, documents)
-            nll = np.bincount(columns["document"], columns["nll"], minlength=len(asked))
-            # Without n_equal, as of a served model, n_greater counts ties, too.
-            not_first = columns["n_greater"] + columns.get("n_equal", 0) > 0
-            missed = np.bincount(columns["document"], not_first, minlength=len(asked))
-            answers += [(-float(nats), count == 0) for nats, count in zip(nll, missed, strict=True)]
-        return answers
+        return [(-nll, missed == 0) for nll, missed in self._scored(requests, self._pair)]
 
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[float]:
         """The log-probability of each text (nats), in windows as the harness makes them."""
-        answers: list[float] = []
+        # An empty text has 0, not -0.
+        return [0.0 - nll for nll, _ in self._scored(requests, self._windows)]
+
+    def _scored(
+        self, requests: list[Instance], encode: Callable[..., Iterable[tuple[Tokens, Tokens]]]
+    ) -> Iterator[tuple[float, int]]:
+        """Of each request its nats, and how many of its tokens have a rank above 1.
+
+        encode: the arguments of a request -> contexts and what is scored after each.
+        """
         for task, of_task in itertools.groupby(requests, key=_task_of):
             asked = list(of_task)
             documents = []
             for number, request in enumerate(asked):
-                windows = get_rolling_token_windows(
-                    token_list=self.tok_encode(request.args[0]),
-                    prefix_token=self.prefix_token_id,
-                    max_seq_len=self.max_length - 1,
-                    context_len=1,
-                )
                 before = 0  # tokens of the text in earlier windows
-                for context, continuation in map(make_disjoint_window, windows):
+                for context, continuation in encode(*request.args):
                     documents.append(self._document(number, context, continuation, before))
                     before += len(continuation)
             if not documents:  # all texts are empty
-                answers += [0.0] * len(asked)
+                yield from [(0.0, 0)] * len(asked)
                 continue
             columns = self._ranked_columns(task, asked, documents)
             nll = np.bincount(columns["document"], columns["nll"], minlength=len(asked))
-            answers += (0.0 - nll).tolist()  # an empty text has 0, not -0
-        return answers
+            # Without n_equal, as of a served model, n_greater counts ties, too.
+            not_first = columns["n_greater"] + columns.get("n_equal", 0) > 0
+            missed = np.bincount(columns["document"], not_first, minlength=len(asked))
+            yield from zip(nll.tolist(), missed.tolist(), strict=True)
 
     def _loglikelihood_tokens(self, requests: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("requests are ranked task by task, by loglikelihood")
@@ -145,18 +137,28 @@ class RankingLM(TemplateLM):
         """Refused: nothing is ranked when text is generated."""
         raise InputError("the model class rbpkit scores text and generates none; take --model hf")
 
-    def _encode(self, context: str, continuation: str) -> tuple[Tokens, Tokens]:
+    def _pair(self, context: str, continuation: str) -> list[tuple[Tokens, Tokens]]:
         """The ids of both, as the harness divides them."""
         if context:
             before, after = self._encode_pair(context, continuation)
             # White space at the end of a context goes to the continuation, so nothing may be left.
-            return before or [self.prefix_token_id], after
+            return [(before or [self.prefix_token_id], after)]
         ids = self.tok_encode(continuation, add_special_tokens=False)
         if not ids:
             raise InputError("a request without a continuation: there is nothing to score")
         if ids[0] == self.prefix_token_id:
-            return ids[:1], ids[1:]
-        return [self.prefix_token_id], ids
+            return [(ids[:1], ids[1:])]
+        return [([self.prefix_token_id], ids)]
+
+    def _windows(self, text: str) -> Iterator[tuple[Tokens, Tokens]]:
+        """The windows of a text: what was scored before, and what is scored in this one."""
+        windows = get_rolling_token_windows(
+            token_list=self.tok_encode(text),
+            prefix_token=self.prefix_token_id,
+            max_seq_len=self.max_length - 1,
+            context_len=1,
+        )
+        return map(make_disjoint_window, windows)
 
     def _document(
         self, number: int, context: Tokens, continuation: Tokens, before: int = 0

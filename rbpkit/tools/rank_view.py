@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
-import numpy as np
 import torch
 from jinja2 import Template
 from transformers import PreTrainedTokenizerBase
@@ -19,8 +18,8 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch
-from rbpkit.errors import InputError, check_whole
-from rbpkit.measuring import MAX_LENGTH, measured_ranks
+from rbpkit.errors import InputError
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measure
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
@@ -97,49 +96,48 @@ def look(
 
     text: one document, or a corpus of one, which may have a prompt. As in `measure`, it is cut at
         `max_length` tokens, or at the model's context if that is less, unless there is a `stride`.
-    name: what to call the text.
+    name: what to call the text, if it is no corpus.
 
     Raises InputError for a text that leaves nothing to score, a max_length below 2, logits that
     are NaN or infinite, and a model that is no `LoadedModel`.
     """
     if not isinstance(model, LoadedModel):  # another Ranker, which may give ranks alone
         raise InputError(f"{model.name}: only the predictions of a model that runs here are shown")
-    check_whole("max_length", max_length, 2)
-    check_whole("stride", stride, 0)
     corpus = text if isinstance(text, Corpus) else Corpus(name, (text,))
+    records = measure(model, corpus, max_length=max_length, stride=stride).records
     encoded = model.encode(corpus, max_length, stride)
     first = min(window.start for window in encoded.documents)  # below 0 if there is a prompt
-    length = max(window.start + len(window.input_ids) for window in encoded.documents) - first
-    ids = np.zeros(length, dtype=np.int64)
+    ids: dict[int, int] = {}  # by place
     for window in encoded.documents:
-        place = window.start - first
-        ids[place : place + len(window.input_ids)] = window.input_ids
+        ids.update(enumerate(window.input_ids.tolist(), window.start - first))
 
-    # Of each scored token by its place in ids: rank, n_equal and nll; and the likeliest entries.
-    numbers: dict[int, tuple[int, int, float]] = {}
+    # Of each scored token by its place: rank, n_equal and nll; and the likeliest entries.
+    places = (records.position - first).tolist()
+    assert records.n_equal is not None, "a model that runs here tells ties apart"
+    n_equal = records.n_equal.tolist()
+    rows = zip(records.rank().tolist(), n_equal, records.nll.tolist(), strict=True)
+    numbers = dict(zip(places, rows, strict=True))
     likeliest: dict[int, list[tuple[int, float]]] = {}
-    for batch, ranks in measured_ranks(model, encoded):
+    for batch in model.batches(encoded, BATCH_TOKENS):
         places = (batch.positions - first).tolist()
-        rank = (ranks["n_greater"] + ranks["n_equal"] + 1).tolist()
-        rows = zip(rank, ranks["n_equal"].tolist(), ranks["nll"].tolist(), strict=True)
-        numbers.update(zip(places, rows, strict=True))
         likeliest.update(zip(places, _likeliest(model, batch, top), strict=True))
 
     # Each id that the page shows is spelt once.
-    shown = set(ids.tolist())
+    shown = set(ids.values())
     for entries in likeliest.values():
         shown.update(id for id, _ in entries)
     shown_ids = sorted(shown)
     spelling = dict(zip(shown_ids, pieces(model.tokenizer, shown_ids), strict=True))
 
     tokens = []
-    for place, id in enumerate(ids.tolist()):
+    for place, id in sorted(ids.items()):
         if place not in numbers:
             tokens.append(Token(id, spelling[id]))
             continue
         alternatives = tuple((other, spelling[other], p) for other, p in likeliest[place])
-        tokens.append(Token(id, spelling[id], *numbers[place], alternatives))
-    return Look(model.name, model.S, model.V, name, length + encoded.past, tuple(tokens))
+        rank, ties, nll = numbers[place]
+        tokens.append(Token(id, spelling[id], rank, ties, nll, alternatives))
+    return Look(model.name, model.S, model.V, corpus.id, len(ids) + encoded.past, tuple(tokens))
 
 
 def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[int, float]]]:

@@ -175,7 +175,7 @@ def test_from_the_command_line(rbpkit, captions, chat, tmp_path):
     path, out = captions / "captions.jsonl", tmp_path / "out"
     asked = ["pocket", "captions", "--model", chat, "--corpus", path, "--image", "picture"]
     status, table, err = rbpkit(*asked, "--out", out)
-    assert status == 0 and "tiny-chat" in table and "scored in 6 documents; " in err
+    assert status == 0 and "tiny-chat" in table and " tokens/s" in err
     found = Records.load(next(out.rglob("*.parquet")))
     same = measure(load_captioner(chat), load_captions(path, image="picture")).records
     assert_same_columns(found.columns(), same.columns())

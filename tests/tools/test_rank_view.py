@@ -136,9 +136,6 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     seen = look(model, CODE, name="mean.py")
     assert Path(out.strip()).read_text(encoding="utf-8") == page(seen)
     assert f"RBP_10 {seen.rbp(10):.4f}" in err
-    Path(os.fsdecode(b"\xff.txt")).write_text(CODE)  # its name is no text
-    status, out, _ = rbpkit(*asked, os.fsdecode(b"\xff.txt"), "--top", 1)
-    assert (status, out) == (0, f"\\xff.txt.{model.name}.look.html\n")
     Path("empty.py").touch()
     os.mkfifo("pipe")  # as a device: writing would put a file in its place
     for wrong in (("mean.py", "--top", 0), ("mean.py", "--out", "pipe"), ("empty.py",)):

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter
 
 from rbpkit import __version__, plugins
-from rbpkit.check import GONE
-from rbpkit.errors import InputError
-from rbpkit.files.manifest import KEY
-from rbpkit.tools.cli.common import SEVERAL, say
-from rbpkit.tools.cli.results import compare, fit, predict, show
-from rbpkit.tools.cli.study import classroom, fetch, reproduce, sweep
-from rbpkit.tools.study.checks import missing_extra
+from rbpkit.errors import InputError, one_line
+
+# Each is loaded when it is used, as torch takes seconds. Name -> where it is, and its help.
+COMMANDS = {
+    "measure": ("measure", "Rank every scored token of a corpus under models; keep the records."),
+    "show": ("results", "CE and RBP_k with 95% intervals of every model and corpus in a folder."),
+    "fit": ("results", "The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus."),
+    "predict": ("results", "CE and RBP_k of a new model from its size, or RBP_k from its CE."),
+    "compare": ("results", "Model B minus model A in CE and RBP_k, on the same documents."),
+    "look": ("measure", "Colour each token of a text by its rank under models: one HTML page."),
+    "fetch": ("study", "Download the models and corpora of a parameter file."),
+    "sweep": ("study", "Measure all models of a parameter file on all of its corpora."),
+    "reproduce": ("study", "Measure a study, run the notebooks on it, compare with what ships."),
+    "classroom": ("study", "Gather a class's parameter files and notebooks on one page."),
+}
+# Commands without arguments: `--model A B` is `--model A --model B`, so that a shell may write the
+# names, as it does for `--model runs/*/checkpoint-*`.
+TAKE_SEVERAL = ("measure", "look", "predict")
 
 
-def new_app(name: str, help: str, version: str = "") -> App:
+def say(line: str) -> None:
+    """A line for people, on standard error."""
+    print(line, file=sys.stderr)
+
+
+def new_app(name: str, help: str, **more: Any) -> App:
     """An empty command line, for `rbpkit` and for the subcommand of a plugin."""
     plain = Parameter(
         negative=(),  # no --no-json
@@ -33,20 +48,11 @@ def new_app(name: str, help: str, version: str = "") -> App:
         name,
         help=help,
         help_format="plaintext",
-        version=version,
-        version_flags=("--version",) if version else (),
         default_parameter=plain,
         result_action="return_value",
         suppress_keyboard_interrupt=False,
+        **more,
     )
-
-
-COMMANDS = (show, fit, classroom, fetch, compare, sweep, reproduce)
-# Commands that load torch are loaded when they are used. Name -> what --help says of it.
-LOADED_LATE = {
-    "measure": "Rank every scored token of a corpus under a model, or several; keep the records.",
-    "look": "Colour each token of a text by its rank under a model, or several: one HTML page.",
-}
 
 
 def command_line(words: Sequence[str]) -> App:
@@ -55,16 +61,14 @@ def command_line(words: Sequence[str]) -> App:
     Raises InputError for a plugin of this repository that is not installed.
     """
     about = "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
-    app = new_app("rbpkit", about, __version__)
-    for command in COMMANDS:
-        app.command(command)
-    app.command(predict, default_parameter=SEVERAL)
-    for name, help in LOADED_LATE.items():
-        where = f"rbpkit.tools.cli.measure:{name}"
-        app.command(where, name=name, help=help, default_parameter=SEVERAL)
+    app = new_app("rbpkit", about, version=__version__, version_flags=("--version",))
+    for name, (module, help) in COMMANDS.items():
+        takes_several = Parameter(consume_multiple=True if name in TAKE_SEVERAL else None)
+        where = f"rbpkit.tools.cli.{module}:{name}"
+        app.command(where, name=name, help=help, default_parameter=takes_several)
     first = words[0] if words else ""
     # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
-    if first in app and not first.startswith("-"):
+    if first in COMMANDS:
         return app
     for name in sorted({*plugins.plugin_names("commands"), *plugins.INSTALL.keys() & {first}}):
         # One that is broken stops nothing else.
@@ -76,7 +80,7 @@ def command_line(words: Sequence[str]) -> App:
 
 
 def main() -> None:
-    """Run the command line; every fault a user can mend is one line and exit status 2."""
+    """Run the command line; every fault is one line, and no traceback."""
     # Threads that wait for one another sleep rather than spin: on cores that other programs use
     # too, spinning made measuring tens of times slower. Read when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -84,49 +88,22 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    for stream in (sys.stdout, sys.stderr):
-        # A name with bytes that are no text, as a folder's can be, is shown escaped.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    words = sys.argv[1:]
     try:
-        words = sys.argv[1:]
         command_line(words)(words, exit_on_error=False, print_error=False)
     except KeyboardInterrupt:
-        say("rbpkit: interrupted")
-        raise SystemExit(130) from None
+        _end("interrupted", 130)
     except InputError as error:
-        _fail(str(error), error.status)
-    except CycloptsError as error:  # an option or a command that is not there, or its value
-        _fail(_what_is_wrong(error))
-    except ModuleNotFoundError as error:
-        needs = missing_extra(error)
-        if not needs:
-            raise
-        _fail(needs)
-    except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
-            raise
-        _fail("out of memory: give the process more")
-    except OSError as error:  # disk full, no permission, a file where a folder should be
-        _fail(f"{error.filename or 'writing'}: {error.strerror or error}")
-    except RuntimeError as error:
-        if "home directory" not in str(error):
-            raise
-        _fail(f"a path begins with ~ and no such user is here ({error})")  # pathlib's only word
+        _end(str(error), error.status)
+    except CycloptsError as error:
+        _end(str(error), 2)
+    except ImportError as error:
+        _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded
+    except Exception as error:
+        _end(one_line(error), 2)
     raise SystemExit(0)
 
 
-def _what_is_wrong(error: CycloptsError) -> str:
-    """What the command line cannot use, and the way out."""
-    if isinstance(error, UnknownOptionError):
-        name = (error.token.keyword or error.token.value).lstrip("-").replace("-", "_")
-        if name in GONE:
-            return f"--{name.replace('_', '-')} is no longer an option: {GONE[name]}"
-        if name in ("family", *KEY):  # a separate option in earlier versions
-            return f"{error} In a folder of records choose by it as --where {name}=VALUE"
-    return str(error)
-
-
-def _fail(message: str, status: int = 2) -> NoReturn:
+def _end(message: str, status: int) -> NoReturn:
     say("rbpkit: " + " ".join(message.split()))
     raise SystemExit(status)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
+from huggingface_hub import DryRunFileInfo, snapshot_download
 
+from rbpkit import plugins
+from rbpkit.corpora import ON_HUB
 from rbpkit.errors import InputError, reason
-from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, print_rows, say
+from rbpkit.files.libraries import quiet
+from rbpkit.files.model_folders import PICKLES, SAFETENSORS, SMALL_FILES
+from rbpkit.tools.cli.app import say
+from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_table
+from rbpkit.tools.served import is_address
 from rbpkit.tools.study.checks import folder_to_write
-
-if TYPE_CHECKING:
-    from huggingface_hub import DryRunFileInfo
-
-    from rbpkit.tools.study.params import Params
+from rbpkit.tools.study.jobs import corpus_names, study_models
+from rbpkit.tools.study.params import Params, load_params
 
 Download = dict[str, Any]
 """What `snapshot_download` is given for a repository of the hub."""
@@ -43,10 +48,11 @@ def sweep(
     dry_run: Annotated[bool, Parameter(help="List the jobs: done or left. Measure none.")] = False,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
-    from rbpkit.tools.study.params import load_params
-
     loaded = load_params(params)
     folder = folder_to_write(out)
+    # A name that is not known shows now: the next line loads torch, which takes seconds.
+    study_models(loaded)
+    corpus_names(loaded)
     from rbpkit.tools.study.sweep import found_done, tasks_of
     from rbpkit.tools.study.sweep import sweep as run
 
@@ -55,9 +61,10 @@ def sweep(
         for task, path in found_done(tasks_of(loaded, folder)):
             state = "left" if path is None else "done"
             rows.append({"model": task.job.model, "corpus": task.job.corpus, "state": state})
-        print_rows(rows, TEXT_TABLE)
-        done = sum(row["state"] == "done" for row in rows)
-        say(f"{len(rows)} jobs: {done} done, {len(rows) - done} left")
+        jobs = pd.DataFrame(rows)
+        print_table(jobs, TEXT_TABLE)
+        left = (jobs["state"] == "left").sum()
+        say(f"{len(jobs)} jobs: {len(jobs) - left} done, {left} left")
         return
     try:
         result = run(
@@ -91,17 +98,15 @@ def reproduce(
     ] = None,
 ) -> None:
     """Measure a study, run the notebooks on it, and compare with what ships and is published."""
-    from rbpkit.tools.study.params import load_params
-
     loaded = load_params(params)
-    folder = folder_to_write(f"out/{params.stem}" if out is None else out)
+    folder = folder_to_write(out or f"out/{params.stem}")
+    # Of the extra `notebooks`.
     from rbpkit.plots import FORMAT_VARIABLE, figure_format
     from rbpkit.tools.study.reproduce import reproduce as run
 
     os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
-    progress = sys.stderr.isatty()
     tell = functools.partial(print, flush=True)  # a line is seen when it is said, in a file too
-    if not run(loaded, folder, notebooks=notebook, say=tell, progress=progress):
+    if not run(loaded, folder, notebooks=notebook, say=tell, progress=sys.stderr.isatty()):
         raise SystemExit(1)
 
 
@@ -113,11 +118,8 @@ def classroom(
     notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
-    target = folder_to_write(out)
-    from rbpkit import plugins
-
     report: Any = plugins.offered("pocket", "class_report", Callable)
-    if report(folder, target, notebook=notebook, say=say):
+    if report(folder, folder_to_write(out), notebook=notebook, say=say):
         raise SystemExit(1)
 
 
@@ -129,49 +131,37 @@ def fetch(
     /,
     *,
     dry_run: Annotated[bool, Parameter(help="List; download nothing.")] = False,
+    form: Table = TEXT_TABLE,
 ) -> None:
     """Download the models and corpora of a parameter file into the Hugging Face cache."""
-    from rbpkit.tools.study.params import load_params
-
     study = load_params(params)
-    from huggingface_hub import snapshot_download
-
     downloads = _downloads(study)
     for pin in sorted(study.revisions):
         name = pin.split("@")[0]
         if name not in downloads:
             raise InputError(f"revisions: {name} is no model and no data set of this study")
 
-    rows: list[dict[str, Any]] = []
+    rows = []
     # All are listed before the first is downloaded, so that a slip shows at once.
     for name, download in downloads.items():
         files = _listed(download)
         size = sum(file.file_size or 0 for file in files)
         missing = sum(file.file_size or 0 for file in files if file.will_download)
-        row = {"repository": name, "commit": files[0].commit_hash[:12]}
-        rows.append({**row, "GB": size / 1e9, "GB to download": missing / 1e9})
-    print_rows(rows, TEXT_TABLE, digits=3)
-    in_all = sum(row["GB to download"] for row in rows)
-    say(f"{len(rows)} repositories, {in_all:.3f} GB to download")
-    if dry_run:
-        return
-
-    for name, download in downloads.items():
-        with reason(f"{name}: not downloaded; the same command resumes"):
-            snapshot_download(**download)
+        rows.append((name, files[0].commit_hash[:12], size / 1e9, missing / 1e9))
+    table = pd.DataFrame(rows, columns=["repository", "commit", "GB", "GB to download"])
+    print_table(table, form, digits=3)
+    say(f"{len(rows)} repositories, {table['GB to download'].sum():.3f} GB to download")
+    if not dry_run:
+        for name, download in downloads.items():
+            with reason(name):
+                snapshot_download(**download)
 
 
 def _downloads(study: Params) -> dict[str, Download]:
     """What a study needs of the hub, by name: its models, then its corpora."""
-    from rbpkit import plugins
-    from rbpkit.corpora import ON_HUB
-    from rbpkit.files.model_folders import SAFETENSORS, SMALL_FILES
-    from rbpkit.tools.served import is_address
-    from rbpkit.tools.study.jobs import corpus_names, study_models
-
     files: dict[tuple[str, str], list[str]] = {}  # patterns, by kind and name
     for model in study_models(study).values():
-        is_folder = Path(os.path.expanduser(model)).is_dir()
+        is_folder = Path(model).expanduser().is_dir()
         if not is_folder and not is_address(model) and not plugins.prefix_of(model):
             files["model", model] = [*SMALL_FILES, *SAFETENSORS]
     for corpus in corpus_names(study):
@@ -184,20 +174,15 @@ def _downloads(study: Params) -> dict[str, Download]:
     return downloads
 
 
-def _listed(download: Download) -> Sequence[DryRunFileInfo]:
+def _listed(download: Download) -> list[DryRunFileInfo]:
     """The files that would be downloaded; of pickles only if there are no safetensors."""
-    from huggingface_hub import snapshot_download
-
-    from rbpkit.files.libraries import quiet
-    from rbpkit.files.model_folders import PICKLES, SMALL_FILES
-
-    name = download["repo_id"]
-    with reason(f"{name}: cannot be had from the hub"), quiet():
+    with reason(download["repo_id"]), quiet():
         files = snapshot_download(**download, dry_run=True)
         has_safetensors = any(file.filename.endswith(".safetensors") for file in files)
         if download["repo_type"] == "model" and not has_safetensors:
             download["allow_patterns"] = [*SMALL_FILES, *PICKLES]
             files = snapshot_download(**download, dry_run=True)
-        if not files:
-            raise InputError(f"{name}: has none of {', '.join(download['allow_patterns'])}")
-        return files
+    if not files:
+        patterns = ", ".join(download["allow_patterns"])
+        raise InputError(f"{download['repo_id']}: has none of {patterns}")
+    return files
