@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 from pandas.api.types import is_numeric_dtype
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, nearest
 from rbpkit.files.manifest import KEY
 from rbpkit.records import load_summaries
 from rbpkit.summary import DEFAULT_KS, Summary
@@ -34,6 +34,9 @@ SPREAD_OUT = Parameter(name="*")
 
 
 # -- which jobs -------------------------------------------------------------------------------
+
+
+SETTINGS = ("family", *KEY)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,11 @@ class Selection:
             name, _, value = given.partition("=")
             if not value:
                 raise InputError(f"--where {given}: write a setting and its value, as seed=42")
-            settings.setdefault(name.replace("-", "_"), []).append(value)
+            name = name.replace("-", "_")
+            if name not in SETTINGS:
+                there = ", ".join(SETTINGS)
+                raise InputError(f"no setting {name!r}{nearest(name, SETTINGS)}; there are {there}")
+            settings.setdefault(name, []).append(value)
         return load_summaries(
             records, checkpoint=self.checkpoint, several=several, say=say, **settings
         )

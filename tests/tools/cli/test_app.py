@@ -210,7 +210,7 @@ def test_a_fault_of_a_library_is_one_line(rbpkit, monkeypatch):
         raise RuntimeError("the disk is gone\nand more")
 
     monkeypatch.setattr("rbpkit.tools.cli.study.load_params", fail)
-    status, _, err = rbpkit("status", "any.yaml")
+    status, _, err = rbpkit("fetch", "any.yaml")
     assert (status, err) == (2, "rbpkit: RuntimeError: the disk is gone\n")
 
 

@@ -288,7 +288,7 @@ def test_whatever_one_student_hands_in_the_others_are_run(tmp_path):
     np.savez(tmp_path / "mine" / "a.summary.npz", **dict(stored) | {"manifest": text})
     found, slopes = studies_of(tmp_path)
     deep, many, none = found.faults
-    assert "lists inside lists" in deep[1] and "no tokens" in none[1] and "999" in many[1]
+    assert "lists inside lists" in deep[1] and "checksum differs" in none[1] and "999" in many[1]
     assert list(slopes) == ["ann.yaml"]
 
 
