@@ -48,11 +48,10 @@ ModelOptions = options_of(
 ReadingOptions = options_of(
     measure_one, "Reading", only=("max_length", "stride", "batch_tokens", "force")
 )
-PlaceOptions = options_of(load_model, "Model", only=("dtype", "device"))
 WindowOptions = options_of(measure_one, "Reading", only=("max_length", "stride"))
 
-TEXT, MODEL, READING = TextOptions(), ModelOptions(), ReadingOptions()
-PLACE, WINDOWS = PlaceOptions(), WindowOptions()
+TEXT, MODEL = TextOptions(), ModelOptions()
+READING, WINDOWS = ReadingOptions(), WindowOptions()
 
 
 def measure(
@@ -129,7 +128,7 @@ def look(
     ] = 5,
     which: Annotated[TextOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[WindowOptions, SPREAD_OUT] = WINDOWS,
-    place: Annotated[PlaceOptions, SPREAD_OUT] = PLACE,
+    source: Annotated[ModelOptions, SPREAD_OUT] = MODEL,
 ) -> None:
     """Colour each token of a text by its rank under a model, or several: one HTML page."""
     if (text is None) == (corpus is None):
@@ -144,7 +143,7 @@ def look(
         words = _document_of(load_corpus(str(corpus), **asdict(which)), document)
     looks = []
     for one in model:
-        loaded = load_model(one, progress=True, **asdict(place))
+        loaded = load_model(one, progress=True, **asdict(source))
         seen = rank_view.look(loaded, words, top=top, **asdict(reading))
         looks.append(seen)
         say(
