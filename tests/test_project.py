@@ -43,7 +43,7 @@ MAY_HOLD = {
     "rbpkit/kernels": 510,
     "rbpkit/tools": 1_003,  # scores of any program
     "rbpkit/tools/study": 1_345,  # a queue that sweeps share: 150 lines; pictures that stay: 43
-    "rbpkit/tools/cli": 934,
+    "rbpkit/tools/cli": 933,
     "pocket": 5_890,  # captions and the rule of predict --pairs; reasons for one axis: 1,390
     "notebooks/rbpkit_notebooks": 4_700,
     "tests": 10_570,  # predictors of margins: 125; verdicts: 130; golden numbers, guarantees: 260

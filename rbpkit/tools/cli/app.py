@@ -94,10 +94,8 @@ def main() -> None:
         command_line(words)(words, exit_on_error=False, print_error=False)
     except KeyboardInterrupt:
         _end("interrupted", 130)
-    except InputError as error:
-        _end(str(error), error.status)
-    except CycloptsError as error:
-        _end(str(error), 2)
+    except (InputError, CycloptsError) as error:
+        _end(str(error), getattr(error, "status", 2))
     except ImportError as error:
         _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded
     except Exception as error:

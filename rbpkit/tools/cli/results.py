@@ -151,9 +151,10 @@ def predict(
     given = [bool(size), bool(ce), pairs is not None]
     if given.count(True) != 1 or (records is None) == (pairs is None):
         raise InputError("give --records with --size or with --ce, or --pairs alone")
-    if records is None:
-        _predict_pairs(Path(str(pairs)), form)
+    if pairs is not None:
+        _predict_pairs(pairs, form)
         return
+    assert records is not None, "one of the two is there"
     summaries = chosen.load(records)
     if ce:
         print_table(predict_from_ce(_lines_in_ce(summaries, k), ce, level), form)
