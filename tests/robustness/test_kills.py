@@ -74,7 +74,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
     files = texts_in(tmp_path, ("one", "two", "three"))
     study, out = study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64), tmp_path / "out"
     command = ["sweep", study, "--out", out, "--workers", 2]
-    with job_lock(out, Job(SMALL.name, "two.jsonl")):
+    with job_lock(out, Job(f"models/{SMALL.name}", "two.jsonl")):
         process = start(command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         wait_for_a_result(process, out)
         process.send_signal(getattr(signal, name))

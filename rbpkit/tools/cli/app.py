@@ -74,7 +74,7 @@ def command_line(words: Sequence[str]) -> App:
     for name in sorted({*plugins.plugin_names("commands"), *plugins.INSTALL.keys() & {first}}):
         # One that is broken stops nothing else.
         with nullcontext() if name == first else suppress(InputError):
-            subcommand = plugins.offered(name, "commands", App)
+            subcommand = plugins.offered(name, "commands")
             if subcommand is not None and name not in app:
                 app.command(subcommand, name=name)
     return app

@@ -18,12 +18,11 @@ from cyclopts.types import NonNegativeInt
 from cyclopts.validators import Number
 
 from rbpkit.corpora import Corpus, load_corpus
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, one_line
 from rbpkit.files.text_files import read_txt
 from rbpkit.files.writing import check_plain_file, write_whole
 from rbpkit.measuring import measure as measure_one
-from rbpkit.models import load_model
-from rbpkit.planning import look_up
+from rbpkit.models import find_model, load_model
 from rbpkit.ranker import Ranker
 from rbpkit.records import slug, told_apart
 from rbpkit.summary import Summary
@@ -74,19 +73,17 @@ def measure(
     folder = folder_to_write(out)
     # The corpus first: its faults show at once, a model may take minutes to load.
     documents = load_corpus(corpus, **asdict(text))
-    files = {name: settings[name] for name in ("revision", "tokenizer", "trust_remote_code")}
-    for one in model:
-        look_up(one, **files)
+    found = [find_model(one, progress=True, **settings) for one in model]
     summaries = []
-    for one in model:
+    for one in found:
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
-            loaded = load_model(one, progress=True, **settings)
-            summaries.append(measured(loaded, documents, folder, asdict(reading)))
-        except InputError as error:
-            if len(model) == 1:
+            summaries.append(measured(one.load(), documents, folder, asdict(reading)))
+        except Exception as error:  # the libraries have errors of every kind
+            if len(found) == 1:
                 raise
-            say(f"{one}: not measured: {error}")
+            fault = error if isinstance(error, InputError) else one_line(error)
+            say(f"{one.name}: not measured: {fault}")
     if summaries:
         print_table(measured_table(told_apart(summaries)), form)
     if len(summaries) < len(model):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement
-from rbpkit.planning import find_model, look_up
+from rbpkit.models import find_model
 from rbpkit.records import RecordFile, read_manifest, summary_of
 from rbpkit.tools.study.engines import InThisProcess, Start, in_processes, on_ray
 from rbpkit.tools.study.jobs import (
@@ -108,7 +108,7 @@ def _tasks(params: Params, out: Path) -> list[Task]:
     """All jobs of the study, in its order. Raises InputError when it is at fault."""
     models = study_models(params)
     for source in models.values():
-        look_up(source, **params.files_of(source))
+        find_model(source, **params.files_of(source))
     corpora = read_corpora(params)
     read_failures(out)  # refuses a damaged file
     tasks = []

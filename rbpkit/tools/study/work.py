@@ -18,8 +18,9 @@ from filelock import Timeout
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.measuring import measure
-from rbpkit.models import LoadedModel, load_model
-from rbpkit.planning import ModelFiles, find_model, job_key
+from rbpkit.models import FoundModel, find_model, load_model
+from rbpkit.planning import job_key
+from rbpkit.ranker import Ranker
 from rbpkit.records import RecordFile, find_done, job_lock, slug
 from rbpkit.tools.study.jobs import Failure, Job
 from rbpkit.tools.study.params import Params
@@ -63,7 +64,7 @@ class Told:
     stop: OSError | None = None
 
 
-def finished(task: Task, find: Callable[..., ModelFiles] = find_model) -> RecordFile | None:
+def finished(task: Task, find: Callable[..., FoundModel] = find_model) -> RecordFile | None:
     """The records of a job that is finished with these settings, their bytes verified.
 
     No model is loaded for that: its revision and its context are read from its folder. Whatever
@@ -113,11 +114,11 @@ def measure_task(task: Task, progress: bool = False) -> Told:
     return Told(tuple(lines), str(measured.path), measured.found_done)
 
 
-_loaded: dict[object, LoadedModel] = {}
+_loaded: dict[object, Ranker] = {}
 """The model of this worker's last job, which may be that of the next one."""
 
 
-def _model_of(task: Task) -> LoadedModel:
+def _model_of(task: Task) -> Ranker:
     """The model of a job, loaded unless it was that of the last job."""
     asked = (task.source, task.params)
     if asked not in _loaded:

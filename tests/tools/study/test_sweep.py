@@ -70,7 +70,9 @@ def test_each_model_is_loaded_once_and_what_is_done_is_found_with_none_loaded(
     first = sweep(study, out)
     assert calls["load"] == [str(MIDDLE), str(SMALL)]  # the last one first
     jobs = [
-        Job(model.name, f"{name}.jsonl") for model in (MIDDLE, SMALL) for name in ("one", "two")
+        Job(f"models/{model.name}", f"{name}.jsonl")
+        for model in (MIDDLE, SMALL)
+        for name in ("one", "two")
     ]
     assert calls["measure"] == jobs
     manifests = [one.summary.manifest for one in first.measured]
@@ -82,7 +84,7 @@ def test_each_model_is_loaded_once_and_what_is_done_is_found_with_none_loaded(
     assert not calls["load"] and all(one.found_done for one in again.measured)
     assert [one.path for one in again.measured] == [one.path for one in first.measured]
     calls["measure"].clear()
-    next(out.rglob(f"{SMALL.name}.*.json")).unlink()  # one job is no longer done
+    next(out.rglob(f"*{SMALL.name}.*.json")).unlink()  # one job is no longer done
     assert len(sweep(study, out).measured) == 4
     assert calls["load"] == [str(SMALL)] and len(calls["measure"]) == 1
 
@@ -131,19 +133,19 @@ def test_two_at_once_measure_a_job_once(study, text_file, tmp_path):
 
 def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
     out, sizes = tmp_path / "out", [families.model_folder("Pythia", size) for size in range(3)]
-    another = shutil.copytree(sizes[1], tmp_path / "another")
+    another = shutil.copytree(sizes[1], tmp_path / "a/another")
     edit_json(another / "config.json", recipe="another")  # of the same size
     measuring = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
     assert rbpkit(*measuring, *sizes, another)[0] == 0
     for command in (("fit", out), ("predict", "--records", out, "--size", 1e6)):
         status, _, err = rbpkit(*command)
         assert status == 2 and "--family NAME" in err
-        assert f"another and {sizes[1].name} both have S =" in err
+        assert f"a/another and models/{sizes[1].name} both have S =" in err
     before = digests(out)
     said = rbpkit(*measuring, another, "--family", "ours")[2]
     assert "now of ours" in said and "done before" in said and digests(out) == before
     status, table, err = rbpkit("fit", out, "--k", 100, "--json")
-    assert status == 0 and "ours on notes.jsonl: 1 model (another)" in err
+    assert status == 0 and "ours on notes.jsonl: 1 model (a/another)" in err
     assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
     assert "now of" not in rbpkit(*measuring, another)[2]  # it stays what it was called
 
@@ -165,7 +167,7 @@ def test_a_failure_is_on_file_until_the_job_is_done(study, broken, rbpkit, tmp_p
     status, _, err = rbpkit("sweep", file, "--out", out)
     assert status == 1 and "2 jobs done, 2 failed" in err and "failures.csv" in err
     failures = pd.read_csv(out / "failures.csv", keep_default_na=False)
-    assert list(failures["model"]) == ["broken", "broken"] and not failures["trace"].any()
+    assert list(failures["model"]) == ["models/broken"] * 2 and not failures["trace"].any()
     assert len(list(iter_manifests(out))) == 2
     status, table, counts = rbpkit("status", file, "--out", out, "--json")
     assert status == 1 and counts == "4 jobs: 2 done, 2 failed, 0 left\n"
@@ -200,7 +202,7 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     real = work.measure
 
     def failing(model, corpus, *arguments, **options):
-        if (model.name, corpus.id) == (MIDDLE.name, "one.jsonl"):
+        if (model.name, corpus.id) == (f"models/{MIDDLE.name}", "one.jsonl"):
             raise error
         return real(model, corpus, *arguments, **options)
 
@@ -229,7 +231,7 @@ def test_a_job_whose_worker_is_killed_is_tried_a_second_time(
         monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
         monkeypatch.setenv("RAY_worker_register_timeout_seconds", "300")
         monkeypatch.setenv("RAY_agent_register_timeout_ms", "300000")
-    out, job = tmp_path / "out", Job(MIDDLE.name, "one.jsonl")
+    out, job = tmp_path / "out", Job(f"models/{MIDDLE.name}", "one.jsonl")
     texts = [f"{i}: " + "a line of text, " * 20 for i in range(1500)]  # some seconds
     write_jsonl(tmp_path / "one.jsonl", texts)
     study = study.model_copy(update={"documents": 0})
@@ -275,12 +277,12 @@ def test_two_sweeps_of_one_folder_share_its_jobs(study, tmp_path):
 
 
 def test_a_job_that_is_locked_is_left_for_later(study, calls, tmp_path):
-    lock = job_lock(tmp_path / "out", Job(MIDDLE.name, "one.jsonl"))
+    lock = job_lock(tmp_path / "out", Job(f"models/{MIDDLE.name}", "one.jsonl"))
     with ThreadPoolExecutor(1) as pool, lock:
         running = pool.submit(sweep, study, tmp_path / "out")
         while len(calls["measure"]) < 2:
             time.sleep(0.01)
-        assert {job.model for job in calls["measure"]} == {SMALL.name}
+        assert {job.model for job in calls["measure"]} == {f"models/{SMALL.name}"}
         lock.release()
         assert len(running.result().measured) == 4
 
