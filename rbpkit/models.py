@@ -1,17 +1,16 @@
 """Language models as the measuring needs them: a tokenizer, hidden states, one linear output head.
 
-`load_model` opens a hub id or a local folder, and refuses what would silently give wrong numbers: a
-tokenizer that encodes nothing, weights that are missing and so would be random, NaN, a model that
-looks ahead. `model_in_memory` does the same for a model that the caller has loaded.
+`load_model` opens a hub id or a local folder, and refuses what would silently give wrong numbers:
+weights that are missing and so would be random, NaN, a model that looks ahead. `find_model` finds
+it without reading its weights, and `model_in_memory` takes what the caller has loaded.
 
-A model's way to its ranks: `files.model_folders` finds the files, `files.reading` reads the
-tokenizer, `output_head` finds out what the output head is, and `LoadedModel.ranks` ranks with it.
+A model's way to its ranks: `checkpoints` finds the files, `output_head` finds out what the output
+head is, and `LoadedModel.ranks` ranks with it.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
 import hashlib
 import os
 import re
@@ -26,9 +25,18 @@ from typing import Any, Literal, TypeVar, cast, get_args
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoModelForCausalLM, GgufConfig, PreTrainedModel
 
 from rbpkit import plugins
+from rbpkit.checkpoints import (
+    Checkpoint,
+    Source,
+    check_config,
+    fetch_weights,
+    find_checkpoint,
+    read_tokenizer,
+    reading_options,
+)
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_name, check_path, check_whole, reason
 from rbpkit.files.architectures import (
@@ -38,11 +46,7 @@ from rbpkit.files.architectures import (
     output_layer,
     parameter_counts,
 )
-from rbpkit.files.devices import SPREAD, torch_device
-from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import Checkpoint, Source, find_checkpoint
-from rbpkit.files.names import folder_name, whole_path
-from rbpkit.files.reading import read_tokenizer, reading_options
+from rbpkit.files.libraries import SPREAD, quiet, torch_device
 from rbpkit.output_head import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks
@@ -66,7 +70,7 @@ class LoadedModel(Ranker):
     """A causal language model of `transformers`, in evaluation mode and without gradients.
 
     Its attributes are those of a `Ranker`:
-    name: hub id, or the folder's name.
+    name: hub id, or the last two parts of the folder's path.
     revision: commit of the hub, or "sha256:..." over config, weights and tokenizer.
     family: GPT2, OPT, Pythia, Qwen, Mamba; for others the config's model_type.
     V: rows of the output matrix.
@@ -81,6 +85,24 @@ class LoadedModel(Ranker):
 
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """InputError for a tokenizer that encodes nothing, or has ids that the model lacks."""
+        rows = min(self.V, len(_embedding_weight(self.model)))
+        ids = self.tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
+        largest = max(self.tokenizer.get_vocab().values(), default=0)
+        if largest >= rows or set(ids) <= set(self.tokenizer.all_special_ids):
+            raise InputError(
+                f"{self.name}: not this model's tokenizer: it encodes text to {len(ids)} tokens,"
+                f" has ids up to {largest}, and the model has {rows} rows; name the model's own,"
+                " --tokenizer PATH (tokenizer=)"
+            )
+        if self.head is None and self.dtype != "float32":
+            note = (
+                f"not a known one (linear, scaled or soft-capped), so the model's own {self.dtype}"
+                " logits are ranked; many may be tied, so prefer --dtype float32"
+            )
+            self.notes = {**(self.notes or {}), "head": note}
 
     @property
     def default_family(self) -> str:
@@ -159,6 +181,32 @@ class LoadedModel(Ranker):
         return input_ids.to(self.device)
 
 
+# -- a model that has a name ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A model that was found; its weights are not read before `load`.
+
+    name: as of a `Ranker`.
+    dtype: in which it is loaded.
+    context: the most tokens in a sequence; None if there is no limit.
+    origin: its files, or what an opener made.
+    load: gives the model. Raises InputError as `load_model`.
+    """
+
+    name: str
+    dtype: str
+    context: int | None
+    origin: Checkpoint | Ranker = field(repr=False)
+    load: Callable[[], Ranker] = field(repr=False)
+
+    @property
+    def revision(self) -> str:
+        """As of a `Ranker`. That of a folder is a sha256 over its files, which takes a while."""
+        return self.origin.revision
+
+
 def load_model(
     model: str | os.PathLike[str],
     *,
@@ -178,12 +226,13 @@ def load_model(
     api_key: str | None = None,
     requests: int = 8,
 ) -> LoadedModel:
-    """Load a hub id, a local folder in the Hugging Face layout, or a plugin's PLUGIN:NAME.
+    """Load a hub id, a local folder in the Hugging Face layout, an adapter's, or a .gguf file.
 
-    The address of a vLLM server, http://HOST:PORT/v1, is a model too, and so is a file with its
-    scores, scores:FILE: whatever has an opener that is registered for its prefix.
+    Or PREFIX:REST, which the opener of this prefix opens: a pocket model, pocket:NAME; the model of
+    a vLLM server by its address, http://HOST:PORT/v1; a table of its scores, scores:FILE.
 
-    name: Call the model so in the records; by default as its hub id or its folder.
+    name: Call the model so in the records; by default by its hub id, the last two parts of its
+        folder's path, or what stands after the prefix.
     family: The models that it is fitted with; by default the model's type (`family_of`).
     revision: Branch, tag or commit of a model on the hub.
     tokenizer: Folder or hub id of the tokenizer, if it is not in the model's own folder.
@@ -202,83 +251,95 @@ def load_model(
     api_key: Key of the server, else OPENAI_API_KEY; never saved.
     requests: Documents sent to a server at a time.
 
-    A plugin's `Ranker` is given as the plugin makes it. Raises InputError for a model that cannot
-    be found, read or run here, for weights that are missing, left over or not finite, for a
+    Gives a `LoadedModel`, or the `Ranker` that the opener makes. Raises InputError for a model that
+    cannot be found, read or run here, for weights that are missing, left over or not finite, for a
     tokenizer that is missing or has ids over V, and for a model that looks ahead.
+    """
+    loaded = find_model(**locals()).load()
+    return cast(LoadedModel, loaded)  # callers need no more of an opener's than a Ranker has
+
+
+def find_model(
+    model: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    family: str | None = None,
+    revision: str | None = None,
+    tokenizer: str | None = None,
+    dtype: Dtype = "float32",
+    device: str | None = None,
+    device_map: str | dict[str, Any] | None = None,
+    trust_remote_code: bool = False,
+    local_files_only: bool = False,
+    progress: bool = False,
+    size: int | None = None,
+    vocabulary: int | None = None,
+    served_model: str | None = None,
+    api_key: str | None = None,
+    requests: int = 8,
+) -> FoundModel:
+    """Find a model; the arguments are those of `load_model`, and its errors as far as they show.
+
+    Of a model of the hub all but the weights is downloaded. An opener makes its model here.
     """
     check_path("model", model)
     words = {"name": name, "family": family, "revision": revision, "device": device}
-    for key, word in (words | {"served_model": served_model, "api_key": api_key}).items():
+    for key, word in words.items():
         if word is not None:
             check_name(key, word)
     if dtype not in get_args(Dtype):
         raise InputError(f"dtype={dtype!r}: must be one of {', '.join(get_args(Dtype))}")
+    if device_map is not None and device is not None:
+        raise InputError(f"give device ({device}) or device_map, not both")
     check_whole("requests", requests, 1)
-    for key, number in {"size": size, "vocabulary": vocabulary}.items():
-        if number is not None:
-            check_whole(key, number, 1)
 
     given = os.fspath(model)
-    of_server = {
+    of_opener = {
         "size": size,
         "vocabulary": vocabulary,
         "served_model": served_model,
         "api_key": api_key,
         "requests": requests,
     }
-    prefix = plugins.opener_prefix(given)
-    if prefix is not None:
-        named = {"name": name, "family": family, "tokenizer": tokenizer}
-        with quiet():
-            opened = plugins.opened(prefix, given, **named, **of_server)
-        return cast(LoadedModel, opened)  # callers need no more of it than a Ranker has
-    for key, value in of_server.items():
+    shared = {"name": name, "family": family, "tokenizer": tokenizer}
+    with quiet():
+        opened = plugins.opened(given, **shared, dtype=dtype, device=device, **of_opener)
+    if isinstance(opened, Ranker):
+        ranker = renamed(opened, name, family)
+        return FoundModel(ranker.name, ranker.dtype, ranker.context, ranker, lambda: ranker)
+    for key, value in of_opener.items():
         if value not in (None, 8):
             raise InputError(f"{key}: only of a model behind a server, http://HOST:PORT")
 
-    own_name, found = plugins.resolve_model(given)
-    plugin = plugins.prefix_of(given)
-    if callable(found):
-        loaded: Ranker = _made_by_plugin(str(plugin), own_name, found, dtype)
-    else:
-        source = Source(
-            revision,
-            tokenizer,
-            trust_remote_code,
-            local_files_only=local_files_only,
-            progress=progress,
-        )
-        with quiet():
-            loaded = from_files(found, source, dtype, device, device_map)
-    # A plugin's model has its name from the plugin, wherever its folder is.
-    own_name_or_none = own_name if plugin else None
-    return cast(LoadedModel, renamed(loaded, name or own_name_or_none, family))
+    source = Source(
+        revision,
+        tokenizer,
+        trust_remote_code,
+        local_files_only=local_files_only,
+        progress=progress,
+    )
+    with quiet(), reason(f"{given}: the model cannot be found"):
+        checkpoint = find_checkpoint(given if opened is None else opened, source)
+        options = reading_options(checkpoint, source)
+    if opened is not None:  # called so wherever its folder is
+        name = name or given.partition(":")[2]
+
+    def load() -> LoadedModel:
+        with quiet(), reason(f"{given}: the model cannot be loaded"):
+            fetch_weights(checkpoint, source)
+            about = read_model(checkpoint, options, dtype, device, device_map)
+            return renamed(_causal(about), name, family)
+
+    context = context_of(options["config"])
+    return FoundModel(name or checkpoint.name, dtype, context, checkpoint, load)
 
 
 def renamed(model: AnyRanker, name: str | None, family: str | None = None) -> AnyRanker:
-    """The same model with another name, which is not its folder's, or family; None changes none."""
-    if name is None and family is None:
-        return model
+    """The same model with another name or family; None changes none."""
     model = copy.copy(model)
-    if name is not None:
-        model.name, model.folder = name, ""
+    model.name = name or model.name
     model.family = family or model.family
     return model
-
-
-def _made_by_plugin(plugin: str, own_name: str, make: Any, dtype: str) -> Ranker:
-    """The Ranker that a plugin's function makes."""
-    what = f"its model {own_name!r}"
-    ranker = plugins.called(plugin, what, make)
-    if not isinstance(ranker, Ranker):
-        kind = type(ranker).__name__
-        raise InputError(f"the plugin {plugin!r}: {what} is no Ranker but a {kind}")
-    if dtype not in ("float32", ranker.dtype):
-        raise InputError(f"dtype={dtype!r}: {own_name} is in {ranker.dtype}; leave dtype out")
-    ranker = renamed(ranker, own_name)
-    # What goes wrong in it later is told in the same way.
-    vars(ranker)["ranks"] = functools.partial(plugins.called, plugin, what, ranker.ranks)
-    return ranker
 
 
 def _causal(about: dict[str, Any]) -> LoadedModel:
@@ -288,117 +349,50 @@ def _causal(about: dict[str, Any]) -> LoadedModel:
     return LoadedModel(**about, V=V, head=head, padding_limit=padding_limit(network))
 
 
-def from_files(
-    model: str | os.PathLike[str],
-    source: Source,
+def read_model(
+    checkpoint: Checkpoint,
+    options: dict[str, Any],
     dtype: str,
     device: str | None = None,
     device_map: Any = None,
     kind: Any = AutoModelForCausalLM,
-    make: Callable[[dict[str, Any]], LoadedModel] = _causal,
-) -> LoadedModel:
-    """A hub id or a folder: found, read, put on its device, and run once.
+) -> dict[str, Any]:
+    """A model read and put on its device: those fields of `LoadedModel` that need no pass.
 
+    options: as `reading_options`.
     kind: the class of the library that reads it.
-    make: makes the model of those of its fields that need no pass, as `_causal`.
     """
-    if device_map is not None and device is not None:
-        raise InputError(f"give device ({device}) or device_map, not both")
     place = torch_device(device)
     if device == SPREAD:
         device_map = SPREAD
-
-    checkpoint = find_checkpoint(model, source)
-    options = reading_options(checkpoint, source)
-    tokenizer, remark = read_tokenizer(checkpoint.tokenizer, options)
-    options |= {"dtype": dtype, "device_map": device_map}
+    tokenizer = read_tokenizer(checkpoint.tokenizer, options)
+    options = {**options, "dtype": dtype, "device_map": device_map}
     network = _read_network(kind, checkpoint, options)
     S = parameter_counts(network).S  # before an adapter adds its own
     if checkpoint.adapter is not None:
         network = _put_adapter(network, checkpoint.adapter)
-
-    spread = "" if device_map is None else " over several devices; do they have room for it?"
-    with reason(f"{checkpoint.name}: the model does not run on {place} in {dtype}{spread}"):
-        if device_map is None:
-            network.to(place)  # type: ignore[arg-type]  # its decorator hides self
-        else:
-            place = _embedding_weight(network).device
-        _check_finite(network, checkpoint.name, dtype)
-        about = {
-            "name": checkpoint.name,
-            "folder": checkpoint.origin,
-            "revision": checkpoint.revision,
-            "family": family_of(network.config),
-            "S": S,
-            "dtype": dtype,
-            "device": str(place),
-            "notes": _notes(checkpoint, remark),
-        }
-        return _ready(network, tokenizer, make, about, checkpoint.tokenizer)
-
-
-def _notes(checkpoint: Checkpoint, remark: str) -> dict[str, str]:
-    notes = {}
-    if checkpoint.gguf is not None:
-        notes["gguf"] = _quantisation(checkpoint.folder / checkpoint.gguf)
-    of_another = checkpoint.tokenizer_name and f"of {checkpoint.tokenizer_name}"
-    if of_another or remark:
-        notes["tokenizer"] = "; ".join(filter(None, (of_another, remark)))
-    if checkpoint.adapter is not None:
-        notes["adapter"] = f"put on {checkpoint.base}"
-    return notes
-
-
-def _ready(
-    network: PreTrainedModel,
-    tokenizer: Any,
-    make: Callable[[dict[str, Any]], LoadedModel],
-    about: dict[str, Any],
-    where: Path,
-) -> LoadedModel:
-    """The model with what a few passes show of it.
-
-    make: as of `from_files`.
-    about: the fields of `LoadedModel` that depend on how it was got.
-    where: the tokenizer is.
-    """
-    about = {
-        **about,
+    if device_map is None:
+        network.to(place)  # type: ignore[arg-type]  # its decorator hides self
+    else:
+        place = _embedding_weight(network).device
+    _check_finite(network, checkpoint.name, dtype)
+    return {
+        "name": checkpoint.name,
+        "revision": checkpoint.revision,
+        "family": family_of(network.config),
+        "S": S,
         "context": context_of(network.config),
+        "dtype": dtype,
+        "device": str(place),
+        "notes": checkpoint.notes,
         "tokenizer": tokenizer,
         "model": network,
     }
-    loaded = make(about)
-    _check_tokenizer(tokenizer, network, loaded.V, where)
-    if loaded.head is None and loaded.dtype != "float32":
-        note = (
-            f"not a known one (linear, scaled or soft-capped), so the model's own {loaded.dtype}"
-            " logits are ranked; many may be tied, so prefer --dtype float32"
-        )
-        loaded.notes = {**about["notes"], "head": note}
-    return loaded
 
 
 def _embedding_weight(network: PreTrainedModel) -> Tensor:
     embedding: Any = network.get_input_embeddings()
     return embedding.weight
-
-
-def _check_tokenizer(tokenizer: Any, network: PreTrainedModel, V: int, where: Path) -> None:
-    """InputError for a tokenizer that encodes text to nothing, or has ids that the model lacks."""
-    rows = min(V, len(_embedding_weight(network)))
-    with reason(f"{where}: the tokenizer cannot be used"):
-        ids = tokenizer(PROBE_TEXT, add_special_tokens=False)["input_ids"]
-    largest = max(tokenizer.get_vocab().values(), default=0)
-    if largest >= rows or set(ids) <= set(tokenizer.all_special_ids):
-        raise InputError(
-            f"{where}: no tokenizer of this model there: it encodes text to {len(ids)} tokens, has"
-            f" ids up to {largest}, and the model has {rows} rows; name the model's own,"
-            " --tokenizer PATH (tokenizer=)"
-        )
-
-
-# -- the files of a model ---------------------------------------------------------------------
 
 
 def _read_network(kind: Any, checkpoint: Checkpoint, options: dict[str, Any]) -> PreTrainedModel:
@@ -407,12 +401,11 @@ def _read_network(kind: Any, checkpoint: Checkpoint, options: dict[str, Any]) ->
     kind: the class of the library that reads it. options: as `reading_options`, dtype, device_map.
     """
     folder = checkpoint.folder
-    if checkpoint.gguf is not None:  # never to be left in blocks of few bits
-        from transformers import GgufConfig
-
+    if checkpoint.gguf is None:
+        check_config(folder)
+    else:  # never to be left in blocks of few bits
         options = {**options, "quantization_config": GgufConfig(dequantize=True)}
-    # The reader of GGUF files shows its own bar.
-    with reason(f"{folder}: the model cannot be loaded"), redirect_stderr(StringIO()):
+    with redirect_stderr(StringIO()):  # the reader of GGUF files shows its own bar
         network, info = kind.from_pretrained(
             folder,
             # An adapter is put on afterwards: the library, which would do it here, looks in vain.
@@ -460,42 +453,24 @@ def _put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """
     from peft import PeftConfig, get_peft_model
 
-    with reason(f"{folder}: the adapter does not fit its base model"):
-        config = PeftConfig.from_pretrained(str(folder), inference_mode=True)
-        if config.is_prompt_learning:
-            raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
-        adapted = get_peft_model(network, config)
-        # The library gives some models' weights other names than their files have.
-        renamed = getattr(network, "_checkpoint_conversion_mapping", {})
-        loaded = adapted.load_adapter(str(folder), "default", key_mapping=renamed)
+    config = PeftConfig.from_pretrained(str(folder), inference_mode=True)
+    if config.is_prompt_learning:
+        raise InputError(f"{folder}: an adapter of the prompt; give one of the layers (LoRA)")
+    adapted = get_peft_model(network, config)
+    # The library gives some models' weights other names than their files have.
+    key_mapping = getattr(network, "_checkpoint_conversion_mapping", {})
+    loaded = adapted.load_adapter(str(folder), "default", key_mapping=key_mapping)
     for fault, keys in (("missing", loaded.missing_keys), ("unused", loaded.unexpected_keys)):
         if keys:
             raise InputError(f"{folder}: {len(keys)} weight(s) of the adapter {fault}: {keys[0]}")
     return adapted.get_base_model()
 
 
-def _quantisation(path: Path) -> str:
-    """The type of most weights in a GGUF file, as the file says: Q4_K_M, F16, ..."""
-    with reason(f"{path}: not a GGUF file that can be read"):
-        from gguf import LlamaFileType
-        from transformers.integrations.gguf import read_gguf_metadata
-
-        metadata = read_gguf_metadata(str(path))[0]
-        kind = metadata.get("general.file_type")
-        return "unknown" if kind is None else LlamaFileType(kind).name.removeprefix("MOSTLY_")
-
-
 # -- a model in memory ------------------------------------------------------------------------
 
 
 @contextmanager
-def model_in_memory(
-    model: Any,
-    tokenizer: Any,
-    name: str | None = None,
-    make: Callable[[dict[str, Any]], LoadedModel] = _causal,
-    others: str = "",
-) -> Iterator[LoadedModel]:
+def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
     """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
 
     It is in evaluation mode in the block, and afterwards in the mode it was found in. Its revision
@@ -503,47 +478,58 @@ def model_in_memory(
     and its tokenizer.
 
     tokenizer: the model's own.
-    name: what to call it in the records; by default the hub id or the folder it came from.
-    make: as of `from_files`.
-    others: what else decides its numbers, and so belongs to its revision, as of a processor.
+    name: what to call it in the records; by default its class.
 
     Raises InputError for anything but a causal language model, and as `load_model`.
     """
-    network, notes = _unwrapped(model)
-    kind = type(model).__name__
-    if not hasattr(tokenizer, "get_vocab"):
-        raise InputError(
-            f"{kind}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained);"
-            f" not a {type(tokenizer).__name__}"
-        )
-    origin = network.config.name_or_path
-    folder = None
-    if origin and (os.path.isabs(origin) or os.path.exists(origin)):
-        folder = Path(origin)
-        origin = folder_name(folder)
-    name = name or origin or kind
-    dtype = str(network.dtype).removeprefix("torch.")
-    if dtype not in ("float32", "bfloat16", "float16"):
-        raise InputError(f"{name}: a model in {dtype}; give model.float()")
-    about = {
-        "name": name,
-        "folder": whole_path(folder) if folder and name == origin else "",
-        "revision": _revision_in_memory(network, tokenizer, others),
-        "family": family_of(network.config),
-        "S": parameter_counts(network).S,
-        "dtype": dtype,
-        "device": str(network.device),
-        "notes": notes,
-    }
+    about = fields_in_memory(model, tokenizer, name)
+    with in_evaluation(about["model"]):
+        with reason(f"{about['name']}: the model in memory does not run"):
+            loaded = _causal(about)
+        yield loaded
+
+
+@contextmanager
+def in_evaluation(network: torch.nn.Module) -> Iterator[None]:
+    """The network in evaluation mode in this block, and afterwards in the mode it was found in."""
     training_before = {module: module.training for module in network.modules()}
     try:
         network.eval()
-        with reason(f"{name}: the model in memory does not run in {dtype}"):
-            loaded = _ready(network, tokenizer, make, about, Path(name))
-        yield loaded
+        yield
     finally:
         for module, training in training_before.items():
             module.training = training
+
+
+def fields_in_memory(
+    model: Any, tokenizer: Any, name: str | None = None, others: str = ""
+) -> dict[str, Any]:
+    """Those fields of `LoadedModel` that need no pass; arguments and errors as `model_in_memory`.
+
+    others: what else decides its numbers, and so belongs to its revision, as of a processor.
+    """
+    network, notes = _unwrapped(model)
+    name = name or type(model).__name__
+    if not hasattr(tokenizer, "get_vocab"):
+        raise InputError(
+            f"{name}: a model in memory needs tokenizer=, its own (AutoTokenizer.from_pretrained);"
+            f" not a {type(tokenizer).__name__}"
+        )
+    dtype = str(network.dtype).removeprefix("torch.")
+    if dtype not in get_args(Dtype):
+        raise InputError(f"{name}: a model in {dtype}; give model.float()")
+    return {
+        "name": name,
+        "revision": _revision_in_memory(network, tokenizer, others),
+        "family": family_of(network.config),
+        "S": parameter_counts(network).S,
+        "context": context_of(network.config),
+        "dtype": dtype,
+        "device": str(network.device),
+        "notes": notes,
+        "tokenizer": tokenizer,
+        "model": network,
+    }
 
 
 def _unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:

@@ -1,19 +1,17 @@
 """Plugins: corpora and models that another distribution brings along, by name.
 
-What a distribution offers is called PLUGIN:NAME: "pocket:prose" is a corpus and
-"pocket:pythia-w64-l4" a model of the plugin "pocket". PLUGIN is the name of its entry points, which
-are found without importing anything:
+What a distribution offers is called PLUGIN:NAME, as the corpus "pocket:prose" and the model
+"pocket:pythia-w64-l4". PLUGIN is the name of its entry points, which are found without importing
+anything:
 
 - `rbpkit.corpora`: a mapping, NAME -> a function that gives the documents: strings, or a
   `PluginText`.
-- `rbpkit.models`: a mapping, NAME -> the folder of a model, or a function that gives a `Ranker`.
-- `rbpkit.openers`: a function that opens a model whose name begins with PLUGIN: (see `opened`).
+- `rbpkit.openers`: a function that opens a model (see `opened`).
 - `rbpkit.reference`: a `Reference`, for `rbpkit reproduce` and `rbpkit classroom`.
 - `rbpkit.pairs`: the module with the rule of `rbpkit predict --pairs` (see `pairs_rule`).
 - `rbpkit.commands`: a `cyclopts.App`, the subcommand `rbpkit PLUGIN`.
 
-docs/plugins.md shows how to write one. Whatever a plugin's code does wrong is one InputError that
-names the plugin.
+docs/plugins.md shows how to write one.
 """
 
 from __future__ import annotations
@@ -22,11 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
-from rbpkit.errors import InputError, nearest, one_line
+from rbpkit.errors import InputError, nearest, reason
 
 if TYPE_CHECKING:
     from rbpkit.fit import Measured
@@ -34,8 +30,7 @@ if TYPE_CHECKING:
 
     Models = Sequence[Measured]
 
-Offer = TypeVar("Offer")
-
+GROUPS = ("corpora", "openers", "reference")
 INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
 """The plugins of this repository -> how each is installed."""
 
@@ -64,9 +59,9 @@ class Reference:
     """What a study can use of a plugin besides its corpora and models; names without the prefix.
 
     families: name of a family -> the names of its models, smallest first.
-    can_train: whether a name that is no model yet is one that `train` makes.
-    train: (names, out, device=, say=, progress=) -> for each name its folder in hub layout, called
-        NAME, below `out`. A finished model is not trained again; `say` gets lines for people.
+    train: (names, out, device=, say=, progress=) makes those of these models that are not there
+        yet, so that its opener opens them. `out` is a folder for them; a finished model is not
+        trained again; `say` gets lines for people.
     summaries: the numbers that `rbpkit reproduce` compares with those of the same job.
     beside: models that were measured -> models of the plugin that are fitted together with them,
         and models of the plugin whose slopes are compared with theirs.
@@ -74,14 +69,10 @@ class Reference:
     """
 
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    can_train: Callable[[str], bool] = lambda name: False
-    train: Callable[..., Sequence[Path]] | None = None
+    train: Callable[..., object] = lambda names, out, **options: None
     summaries: Callable[[], Sequence[Summary]] = list
     beside: Callable[[Models], tuple[Models, Models]] = lambda measured: ((), ())
     remarks: Callable[[Models], Sequence[str]] = lambda measured: ()
-
-
-# -- what is installed ------------------------------------------------------------------------
 
 
 @cache
@@ -90,60 +81,29 @@ def _entries(group: str) -> dict[str, EntryPoint]:
 
 
 def plugin_names(*groups: str) -> tuple[str, ...]:
-    """The plugins that are installed and have such entry points, sorted. None is imported.
-
-    By default these are corpora, models and a reference; with "commands", a subcommand.
-    """
-    names: set[str] = set()
-    for group in groups or ("corpora", "models", "reference"):
-        names.update(_entries(group))
-    return tuple(sorted(names))
-
-
-def called(plugin: str, what: str, function: Callable[..., Any], *values: Any, **more: Any) -> Any:
-    """What a function of a plugin gives. Raises InputError for whatever else it does.
-
-    what: what it is called for, for the message.
-    """
-    try:
-        result = function(*values, **more)
-    except (InputError, KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:  # code that somebody else wrote; it may even exit
-        raise InputError(f"the plugin {plugin!r}: {what}: {one_line(error)}") from error
-    if result is None:
-        raise InputError(f"the plugin {plugin!r}: {what}: it gave nothing")
-    return result
+    """The plugins that are installed and have such entry points, sorted. None is imported."""
+    return tuple(sorted({name for group in groups for name in _entries(group)}))
 
 
 @cache
-def offered(plugin: str, group: str, kind: type[Offer]) -> Offer | None:
+def offered(plugin: str, group: str) -> Any:
     """What a plugin offers under one of the entry points above; None if it has no such thing.
 
-    Raises InputError for a plugin that is not installed, with the way to install it or with the
-    nearest name, for one that cannot be imported, and for what is not of this kind.
+    Raises InputError for one that cannot be imported, and for a plugin of this repository that is
+    not installed, with the way to install it.
     """
     entry = _entries(group).get(plugin)
     if entry is not None:
-        found = called(plugin, f"{entry.value} cannot be loaded", entry.load)
-        if not isinstance(found, kind):
-            raise InputError(f"the plugin {plugin!r}: {entry.value} is no {kind.__name__}")
-        return found
-    if plugin in plugin_names():
-        return None
-    if plugin in INSTALL:
+        with reason(f"the plugin {plugin!r}: {entry.value} cannot be loaded"):
+            return entry.load()
+    if plugin in INSTALL and plugin not in plugin_names(*GROUPS):
         raise InputError(f"the plugin {plugin!r} is not installed: {INSTALL[plugin]}")
-    raise InputError(f"no plugin {plugin!r}{nearest(plugin, plugin_names())}")
-
-
-def _by_name(plugin: str, group: str) -> Mapping[str, Any]:
-    """A plugin's corpora or models by name."""
-    return offered(plugin, group, Mapping) or {}
+    return None
 
 
 def reference_of(plugin: str) -> Reference:
     """What a study can use of a plugin. Raises InputError as `offered`."""
-    return offered(plugin, "reference", Reference) or Reference()
+    return offered(plugin, "reference") or Reference()
 
 
 def pairs_rule() -> Any:
@@ -152,108 +112,67 @@ def pairs_rule() -> Any:
     Raises InputError, with the way to install the laboratory, if no rule is registered.
     """
     [plugin, *_] = [*_entries("pairs"), "pocket"]
-    return offered(plugin, "pairs", ModuleType)
+    return offered(plugin, "pairs")
 
 
 def prefix_of(name: str) -> str | None:
-    """The PLUGIN of "PLUGIN:NAME", in any case; None if no such plugin is known here."""
+    """The PLUGIN of "PLUGIN:NAME"; None if no such plugin is known here."""
     prefix, colon, _ = name.partition(":")
-    if not colon:
-        return None
-    known = {plugin.lower(): plugin for plugin in (*INSTALL, *plugin_names())}
-    return known.get(prefix.lower())
+    is_known = prefix in INSTALL or prefix in plugin_names(*GROUPS, "models")
+    return prefix if colon and is_known else None
 
 
 # -- corpora ----------------------------------------------------------------------------------
 
 
-def plugin_corpora(plugin: str | None = None) -> list[str]:
-    """The corpora of a plugin, or of all that are installed, each as PLUGIN:NAME."""
+def plugin_corpora() -> list[str]:
+    """The corpora of all plugins that are installed, each as PLUGIN:NAME."""
     names = []
-    for one in plugin_names() if plugin is None else (plugin,):
-        names += [f"{one}:{corpus}" for corpus in _by_name(one, "corpora")]
+    for plugin in plugin_names("corpora"):
+        names += [f"{plugin}:{corpus}" for corpus in offered(plugin, "corpora")]
     return names
 
 
 def corpus_called(name: str) -> str | None:
-    """A plugin's corpus by its name in any case -> as the plugin spells it; None if no plugin's.
+    """The name of a plugin's corpus; None if it begins with no plugin's prefix.
 
     Raises InputError for a plugin that is not installed, and for a corpus that it does not have.
     """
-    plugin = prefix_of(name)
-    if plugin is None:
+    plugin, _, corpus = name.partition(":")
+    if prefix_of(name) is None:
         return None
-    corpora = plugin_corpora(plugin)
-    for corpus in corpora:
-        if corpus.lower() == name.lower():
-            return corpus
-    raise InputError(f"no corpus {name!r}{nearest(name, corpora)}")
+    corpora = offered(plugin, "corpora") or {}
+    if corpus not in corpora:
+        raise InputError(f"no corpus {name!r}{nearest(name, plugin_corpora())}")
+    return name
 
 
 def corpus_text(name: str) -> PluginText:
     """The documents of a corpus, by its name as `corpus_called` gives it."""
     plugin, _, corpus = name.partition(":")
-    text = called(plugin, f"its corpus {corpus!r}", _by_name(plugin, "corpora")[corpus])
+    with reason(f"the plugin {plugin!r}: its corpus {corpus!r}"):
+        text = offered(plugin, "corpora")[corpus]()
     return text if isinstance(text, PluginText) else PluginText(text)
 
 
 # -- models -----------------------------------------------------------------------------------
 
 
-def model_called(name: str) -> tuple[str, Any]:
-    """A model's name without the prefix of a plugin, and what is loaded.
+def opened(model: str, **settings: Any) -> Any:
+    """What the opener of its prefix makes of a model "PREFIX:REST"; None if there is none.
 
-    That is the folder of a plugin's model, or the function that makes it; None if it has to be
-    trained first; the name itself if it is no plugin's. Raises InputError for a plugin that is not
-    installed, and for a model that it does not have.
+    That is a `Ranker`, or the path of a folder that is read like any other, but called REST. The
+    opener gets REST, and as keywords those arguments of `find_model` that are not about files.
+    Raises InputError as `offered`, and for whatever the opener raises.
     """
-    plugin = prefix_of(name)
-    if plugin is None:
-        return name, name
-    model = name.partition(":")[2]
-    models = _by_name(plugin, "models")
-    if model in models:
-        return model, models[model]
-    if called(plugin, f"its model {model!r}", reference_of(plugin).can_train, model):
-        return model, None
-    known = [f"{plugin}:{other}" for other in models]
-    raise InputError(f"no model {name!r}{nearest(name, known)}")
-
-
-def resolve_model(model: str) -> tuple[str, Any]:
-    """As `model_called`. Raises InputError also for a model that has to be trained first."""
-    name, found = model_called(model)
-    if found is None:
+    prefix, _, rest = model.partition(":")
+    if prefix_of(model) is None:
+        return None
+    opener = offered(prefix, "openers")
+    if opener is None:
         raise InputError(
-            f"{model}: has to be trained first; `rbpkit reproduce` does it for a parameter file"
-            " that names it in model_ids"
+            f"the plugin {prefix!r} opens no models: register an opener (rbpkit.openers, no longer"
+            " rbpkit.models; docs/plugins.md)"
         )
-    return name, found
-
-
-def opener_prefix(model: str) -> str | None:
-    """The PREFIX of "PREFIX:REST" if an opener is registered for it. Nothing is imported."""
-    prefix, colon, _ = model.partition(":")
-    return prefix if colon and prefix in _entries("openers") else None
-
-
-def opened(prefix: str, model: str, **settings: Any) -> Any:
-    """The `Ranker` of a model by its whole name, "PREFIX:REST", from the opener of its prefix.
-
-    settings: name, family, tokenizer, size, vocabulary, served_model, api_key and requests, as of
-        `load_model`.
-    """
-    opener = cast(Callable[..., Any], offered(prefix, "openers", object))
-    return called(prefix, f"its model {model!r}", opener, model, **settings)
-
-
-def family_models(plugin: str, family: str) -> tuple[str, ...]:
-    """The models of a plugin's family, smallest first, as PLUGIN:NAME; the family in any case.
-
-    Raises InputError for an unknown family.
-    """
-    families = reference_of(plugin).families
-    for known, names in families.items():
-        if known.lower() == family.lower():
-            return tuple(f"{plugin}:{name}" for name in names)
-    raise InputError(f"no {plugin} family {family!r}: there are {', '.join(families)}")
+    with reason(f"the plugin {prefix!r}: its model {rest!r}"):
+        return opener(rest, **settings)

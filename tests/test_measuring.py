@@ -70,7 +70,7 @@ def test_records_equal_a_naive_count(which, request, text_file, tmp_path):
 def test_manifest_says_what_was_measured(llama_folder, text_file, tmp_path):
     model, corpus = load_model(llama_folder), load_corpus(text_file)
     manifest = measure(model, corpus, tmp_path / "out", max_length=64).summary.manifest
-    assert manifest.model == "tiny-llama" and manifest.family == "llama"
+    assert manifest.model == f"{llama_folder.parent.name}/tiny-llama" and manifest.family == "llama"
     assert manifest.S == model.S == 2 * (32 * (32 + 16 + 16 + 32) + 3 * 32 * 64 + 2 * 32) + 32
     assert (manifest.V, manifest.max_length, manifest.dtype) == (4096, 64, "float32")
     assert manifest.documents == 6 and manifest.skipped_documents == 1  # "x": one token
@@ -232,7 +232,7 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
             with pytest.raises(InputError, match="with other weights"):
                 measure(model, TEXTS[:2], tmp_path / "1", tokenizer=tokenizer)
         manifest = first.summary.manifest
-        assert manifest.model == "tiny-llama"
+        assert manifest.model == type(model).__name__
         revisions.add(manifest.revision)
         assert len(revisions) == count
     named = measure(network, TEXTS[:2], tmp_path / "b", tokenizer=tokenizer, name="moved")
@@ -278,7 +278,7 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
     assert result.bits_per_byte() == pytest.approx(table["nll"].sum() / math.log(2) / size)
     sent = pickle.loads(pickle.dumps(copy.copy(result)))
     assert sent.rbp(2000) == result.rbp(2000) and sent.records.ce() == result.ce()
-    assert "tiny-llama on texts: CE" in repr(result) and "tokens past" in repr(result)
+    assert "LlamaForCausalLM on texts: CE" in repr(result) and "tokens past" in repr(result)
     with pytest.raises(InputError, match="no interval of RBP_2001 in a summary"):
         result.rbp(2001, interval=True)
     assert result.rbp(4096, interval=True) == (1, 1)

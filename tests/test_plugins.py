@@ -13,7 +13,7 @@ from rbpkit import load_corpus, load_model, measure, plugins
 from rbpkit.errors import InputError
 from rbpkit.records import load_summaries
 from rbpkit.tools.study.params import Params
-from rbpkit.tools.study.reproduce import compare_with_reference, with_trained_models
+from rbpkit.tools.study.reproduce import compare_with_reference, train_models
 from rbpkit.tools.study.sweep import sweep
 from rbpkit_pocket import paths
 
@@ -37,12 +37,15 @@ def changed():
     return PluginText(TEXTS, where="a list", shuffled=True, as_shipped=False)
 
 
+def open_model(rest, **settings):
+    return HERE / "small" if rest in ("small", "mine") else HERE / rest
+
+
 def train(names, out, *, device, say, progress):
-    folders = [out / name for name in names]
-    for folder in folders:
-        shutil.copytree(HERE / "small", folder, dirs_exist_ok=True)
-        say(f"trained {{folder.name}} on {{device}}")
-    return folders
+    for name in names:
+        if name not in ("small", "mine"):
+            shutil.copytree(HERE / "small", HERE / name)
+            say(f"trained {{name}} on {{device}}")
 
 
 def summaries():
@@ -60,10 +63,8 @@ def hello() -> None:
 
 
 corpora = {{"notes": notes, "changed": changed, "plain": lambda: TEXTS}}
-models = dict.fromkeys(["small", "mine"], HERE / "small")
 reference = Reference(
     families={{"Tiny": ("small",)}},
-    can_train=lambda name: name == "small-seed7",
     train=train,
     summaries=summaries,
 )
@@ -73,7 +74,7 @@ reference = Reference(
 @pytest.fixture
 def tiny(site, llama_folder) -> Path:
     """A distribution that offers everything, under the name `tiny`."""
-    places = {"corpora": "corpora", "models": "models", "reference": "reference"}
+    places = {"corpora": "corpora", "openers": "open_model", "reference": "reference"}
     install(site, "tiny_data", SOURCE.format(texts=list(TEXTS)), **places, commands="command")
     shutil.copytree(llama_folder, site / "small")
     forget()
@@ -81,8 +82,8 @@ def tiny(site, llama_folder) -> Path:
 
 
 def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_path):
-    assert "tiny" in plugins.plugin_names() and "tiny_data" not in sys.modules
-    corpus = load_corpus("Tiny:Notes")
+    assert "tiny" in plugins.plugin_names("openers") and "tiny_data" not in sys.modules
+    corpus = load_corpus("tiny:notes")
     assert corpus.id == "tiny:notes" and corpus.documents == TEXTS
     assert corpus.source["kind"] == "tiny" and corpus.protocol["seed"] is None
     assert corpus.unit_numbers().tolist() == [0, 1, 0, 1, 0, 1]
@@ -111,12 +112,15 @@ def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_pat
 def test_a_study_names_models_of_a_plugin_trained_or_not(tiny, tmp_path):
     values = {"source": "tiny", "corpus_names": ["tiny:notes"], "device": "cpu"}
     said = []
-    families = Params(**values, families=["tiny"])
-    assert with_trained_models(families, tmp_path, say=said.append, progress=False) == families
+    train_models(Params(**values, families=["tiny"]), tmp_path, say=said.append, progress=False)
+    assert said == []
     named = Params(**values, model_ids=["small", "tiny:small-seed7"])
-    trained = with_trained_models(named, tmp_path, say=said.append, progress=False)
-    assert trained.model_ids == ("tiny:small", str(tmp_path / "small-seed7"))
+    with pytest.raises(InputError, match="small-seed7"):
+        sweep(named, tmp_path / "out")
+    train_models(named, tmp_path, say=said.append, progress=False)
     assert said == ["trained small-seed7 on cpu"]
+    measured = sweep(named, tmp_path / "out").measured
+    assert [one.summary.manifest.model for one in measured] == ["small", "small-seed7"]
 
 
 def test_a_model_of_a_plugin_has_its_name_whatever_its_folder_is_called(tiny):
@@ -131,11 +135,10 @@ def test_a_misspelt_name_gives_the_nearest_and_asks_no_hub(rbpkit, text_file, tm
         load_corpus("pocket:proze")
     nearest = "did you mean pocket:pythia-w64-l4?"
     with pytest.raises(InputError, match=re.escape(nearest)):
-        load_model("Pocket:pythia-w64-l44")
+        load_model("pocket:pythia-w64-l44")
     study = study_file(tmp_path, ["pythia-w64-l44"], [text_file], source="pocket")
-    for command in (("sweep", study, "--out", tmp_path / "out"), ("fetch", study)):
-        status, _, err = rbpkit(*command)
-        assert status == 2 and nearest in err
+    status, _, err = rbpkit("sweep", study, "--out", tmp_path / "out")
+    assert status == 2 and nearest in err
     with pytest.raises(InputError, match="has to be trained first"):
         load_model("pocket:pythia-w32-l2-3m-seed7")
 
@@ -173,38 +176,36 @@ BROKEN = """
 from rbpkit.plugins import PluginText
 
 def nothing(): return None
-def leaves(): raise SystemExit(3)
+def fails(): raise KeyError("x")
 def number(): return 7
 
-corpora = {"nothing": nothing, "leaves": leaves, "number": number}
+corpora = {"nothing": nothing, "fails": fails, "number": number}
 corpora["numbers"] = lambda: [1, 2]
 corpora["units"] = lambda: PluginText(["a b", "c d"], units=["ann"])
-models = {"nothing": nothing, "leaves": leaves, "number": number}
+def open_model(rest, **settings): return corpora[rest]()
 """
 
 
 def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit, text_file):
-    install(site, "bad_things", BROKEN, corpora="corpora", models="models", commands="number")
-    install(site, "gone_away", "import no_such_module", corpora="a", models="a", commands="a")
-    install(site, "wrong_kind", "a = print", corpora="a", models="a", reference="a")
+    install(site, "bad_things", BROKEN, corpora="corpora", openers="open_model")
+    install(site, "gone_away", "import no_such_module", corpora="a", openers="a", commands="a")
+    install(site, "old_models", "a = {}", models="a")
     forget()
     corpora = {
-        "bad:nothing": "gave nothing",
-        "bad:leaves": "SystemExit: 3",
+        "bad:fails": "its corpus 'fails' (KeyError: 'x')",
         "bad:number": "'int' object is not iterable",
         "bad:numbers": "the documents must be strings",
         "bad:units": "units: give one for each document",
         "gone:any": "No module named 'no_such_module'",
-        "wrong:any": "is no Mapping",
     }
     models = {
-        "bad:nothing": "gave nothing",
-        "bad:leaves": "SystemExit: 3",
-        "bad:number": "is no Ranker but a int",
-        "wrong:any": "is no Mapping",
+        "bad:nothing": "no such folder",
+        "bad:fails": "its model 'fails' (KeyError: 'x')",
+        "bad:number": "not int",
+        "gone:any": "No module named 'no_such_module'",
+        "old:any": "register an opener",
     }
     commands = {
-        "bad": "is no App",
         "gone": "no_such_module",
         "mesure": 'Did you mean "measure"?',
     }

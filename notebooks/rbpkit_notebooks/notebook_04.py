@@ -63,7 +63,8 @@ def distances(
                 axes.set_title(plots.name_of(family))
             plots.label_ends(axes, ends)
         panels[0, 0].set_ylabel("above the line, % of the loss")
-        title = "The same model on each text" if len(families) == 1 else "Pythias move together"
+        one_family = len(families) == 1
+        title = "The same model on each text" if one_family else "The larger Pythias move together"
         plots.headed_row(figure, title, f"distance from the line; a grey line is a text; $k$ = {k}")
     plots.save(figure, shown[[*LINE, "model", "S", "distance"]], figures_dir, name)
 
@@ -73,7 +74,7 @@ def left_out(lines: pd.DataFrame, without: pd.DataFrame, figures_dir: str) -> No
     all_models = 100 * lines.groupby("family")["scatter"].median()
     one_out = 100 * without.groupby(["family", "left_out"])["scatter"].median()
     subtitle = "median of 12 lines; black: all models; else: one left out"
-    with plots.panel("Half of OPT's scatter is one model", subtitle, 3.0) as axes:
+    with plots.panel("Without OPT-350m OPT's scatter is half", subtitle, 3.0) as axes:
         for height, family in enumerate(["Qwen", "Pythia", "GPT2", "OPT"]):
             ink = plots.ink_of(family)
             scatters = one_out[family]

@@ -99,9 +99,9 @@ def left_out(table: pd.DataFrame, figures_dir: str) -> None:
     table = table.assign(ratio=table["chi2"] / table["degrees"])
     for column, share in (("low", 0.025), ("high", 0.975)):
         table[column] = chi2.ppf(share, table["degrees"]) / table["degrees"]
-    title = "One model makes OPT's scatter, and no one Pythia's"
+    title = "Without one model, OPT is near chance"
     below = r"$\chi^2$ over degrees of freedom, three texts; grey: chance (95%)"
-    with plots.panel(title, below, 6.6) as axes:
+    with plots.panel(title, below, 6.6, plots.WIDTH) as axes:
         height = 0.0
         labels: dict[float, str] = {}
         above: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}

@@ -35,7 +35,7 @@ HEADLINES = {
     " too.",
     "04.2": "At k = 10 to 100 the points are off their lines by 2.9% of the loss (median).",
     "05.1": "Of 18 lines at large k, chance may explain six. OPT's two smallest models disagree,"
-    " and GPT-2's loss climbs on two texts of three.",
+    " and GPT-2's loss climbs on one text of three.",
     "06.2": "In all eight steps from one k to ten times that k.",
     "07.2": "More tokens in a row move success to larger models, but do not make it more sudden.",
     "08.1": "0.079 and 0.087 for the Pythias of Figure 8; in 13 of 24 cells of Table 1 within 10%.",

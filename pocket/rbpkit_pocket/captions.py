@@ -10,10 +10,10 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from PIL import Image
 from torch import Tensor, nn
 from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
 
+from rbpkit.checkpoints import Source, fetch_weights, find_checkpoint, reading_options
 from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, check_text, chosen
 from rbpkit.encoding import (
     PAD_ID,
@@ -39,8 +40,6 @@ from rbpkit.encoding import (
 from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
 from rbpkit.files.architectures import output_layer
 from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import Source, find_checkpoint
-from rbpkit.files.reading import reading_options
 from rbpkit.files.text_files import (
     Columns,
     Document,
@@ -50,7 +49,14 @@ from rbpkit.files.text_files import (
     rows_of,
     value_in,
 )
-from rbpkit.models import Dtype, LoadedModel, from_files, model_in_memory, renamed
+from rbpkit.models import (
+    Dtype,
+    LoadedModel,
+    fields_in_memory,
+    in_evaluation,
+    read_model,
+    renamed,
+)
 from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
 from rbpkit_pocket import paths
 from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded
@@ -482,27 +488,30 @@ def load_captioner(
         local_files_only=local_files_only,
         progress=progress,
     )
-    with quiet():
+    with quiet(), reason(f"{model}: the captioner cannot be loaded"):
         checkpoint = find_checkpoint(found, source)
-        processor = load_processor(checkpoint.folder, reading_options(checkpoint, source))
-        make = functools.partial(_captioning_model, processor)
-        loaded = from_files(
-            found, source, dtype, device, kind=AutoModelForImageTextToText, make=make
-        )
-    return renamed(cast(CaptioningModel, loaded), name or own_name, family)
+        options = reading_options(checkpoint, source)
+        processor = load_processor(checkpoint.folder, options)
+        fetch_weights(checkpoint, source)
+        kind = AutoModelForImageTextToText
+        about = read_model(checkpoint, options, dtype, device, kind=kind)
+        loaded = _captioning_model(processor, about)
+    return renamed(loaded, name or own_name, family)
 
 
+@contextmanager
 def captioner_in_memory(
     network: PreTrainedModel, processor: Any, name: str | None = None
-) -> AbstractContextManager[LoadedModel]:
+) -> Iterator[CaptioningModel]:
     """A captioner that the caller has loaded, with its processor, as `model_in_memory`."""
     tokenizer = getattr(processor, "tokenizer", None)
     if tokenizer is None or not hasattr(processor, "image_processor"):
         kind = type(processor).__name__
         raise InputError(f"a captioner in memory needs its processor, not a {kind}")
-    make = functools.partial(_captioning_model, processor)
     others = f"{processor.to_json_string()}{processor.chat_template}"
-    return model_in_memory(network, tokenizer, name, make, others)
+    about = fields_in_memory(network, tokenizer, name, others)
+    with in_evaluation(about["model"]):
+        yield _captioning_model(processor, about)
 
 
 def _captioning_model(processor: Any, about: dict[str, Any]) -> CaptioningModel:

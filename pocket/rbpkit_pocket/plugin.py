@@ -6,12 +6,13 @@ Importing this module imports no torch. It only names things; each function impo
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, nearest
 from rbpkit.plugins import PluginText, Reference
 from rbpkit_pocket import families, paths
 from rbpkit_pocket.documents import PACKAGE_CORPORA
@@ -19,7 +20,10 @@ from rbpkit_pocket.documents import PACKAGE_CORPORA
 if TYPE_CHECKING:
     from rbpkit.plugins import Models
     from rbpkit.summary import Summary
+    from rbpkit_pocket.recipes import Run
 
+TRAINED = "RBPKIT_TRAINED"
+"""The environment variable with the folder of models that were trained here, each in its own."""
 TEXT_CORPORA = (*PACKAGE_CORPORA, "humaneval")
 """The corpora of plain text: those that are cut out of packages, and the paper's HumanEval."""
 
@@ -68,24 +72,34 @@ def _families() -> dict[str, tuple[str, ...]]:
     return models_of
 
 
-def _models() -> dict[str, Path]:
-    """The models whose weights ship; `captions.load_captioner` opens those that read pictures."""
-    models = {}
-    for names in _families().values():
-        for name in names:
-            models[name] = paths.MODELS / name
-    return models
+def open_model(rest: str, **settings: object) -> Path:
+    """The folder of a model whose weights ship, or that was trained here before.
+
+    `captions.load_captioner` opens those that read pictures. Raises InputError for a model that has
+    to be trained first, and for a name of none.
+    """
+    if rest in SHIPPED_MODELS:
+        return paths.MODELS / rest
+    trained = Path(os.environ.get(TRAINED, "")) / rest
+    if (trained / "config.json").is_file():
+        return trained
+    _run_called(rest)
+    raise InputError(
+        f"pocket:{rest} has to be trained first; `rbpkit reproduce` does it for a parameter file"
+        " that names it in model_ids"
+    )
 
 
-def _can_train(name: str) -> bool:
-    """Whether it is a training run."""
+def _run_called(name: str) -> Run:
+    """The training run of a model. Raises InputError for a name of none."""
     from rbpkit_pocket.ablations import run_called
 
     try:
-        run_called(name)
+        return run_called(name)
     except InputError:
-        return False
-    return True
+        known = [f"pocket:{shipped}" for shipped in SHIPPED_MODELS]
+        hint = nearest(f"pocket:{name}", known)
+        raise InputError(f"no model pocket:{name}{hint}") from None
 
 
 def _train(
@@ -95,22 +109,23 @@ def _train(
     device: str,
     say: Callable[[str], None],
     progress: bool,
-) -> list[Path]:
-    """Train models as runs in `out`/NAME, and copy each one's folder to `out`/trained/NAME.
+) -> None:
+    """Train models that do not ship as runs in `out`/NAME, and open them from `out`/trained/NAME.
 
     A finished run is not trained again; an interrupted one resumes from its checkpoint.
     """
-    from rbpkit_pocket.ablations import run_called
+    names = [name for name in names if name not in SHIPPED_MODELS]
+    if not names:
+        return
     from rbpkit_pocket.training import train_runs
 
-    runs = [run_called(name) for name in names]
-    folders = []
+    runs = [_run_called(name) for name in names]
+    # Other processes, which measure them, read it too.
+    os.environ[TRAINED] = str((out / "trained").absolute())
     for trained in train_runs(runs, out, device=device, say=say, progress=progress):
-        # The folder's name is the model's name in records, and a run keeps its model in "model".
+        # A run keeps its model in "model".
         folder = out / "trained" / trained.folder.parent.name
         shutil.copytree(trained.folder, folder, dirs_exist_ok=True)
-        folders.append(folder)
-    return folders
 
 
 # -- reference numbers ------------------------------------------------------------------------
@@ -135,10 +150,9 @@ def _remarks(measured: Models) -> list[str]:
 
 
 NAMED_CORPORA = _corpora()
-NAMED_MODELS = _models()
+SHIPPED_MODELS = tuple(name for names in _families().values() for name in names)
 REFERENCE = Reference(
     families=_families(),
-    can_train=_can_train,
     train=_train,
     summaries=_summaries,
     beside=_beside,

@@ -37,7 +37,7 @@ from rbpkit_pocket.ablations import (
 )
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.families import POCKET_CONTEXT
-from rbpkit_pocket.plugin import NAMED_MODELS, TEXT_CORPORA
+from rbpkit_pocket.plugin import SHIPPED_MODELS, TEXT_CORPORA
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -54,7 +54,7 @@ def ship_run(run: Path, corpora: list[Corpus]) -> None:
     is_ablation = run.name in {ablation.name for ablation in ABLATION_RUNS}
     name = run.name if is_ablation else _with_tokens(run.name, key)
     log_name = name
-    if run.name in NAMED_MODELS:
+    if run.name in SHIPPED_MODELS:
         log_name = run.name
         _ship_weights(run)
     shutil.copyfile(run / "log.csv", paths.RUNS / f"{log_name}.csv")

@@ -1,4 +1,4 @@
-"""Other libraries kept quiet: their loading bars, log lines and warnings held back."""
+"""What is asked of other libraries in one place: to keep quiet, and to find a device."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rbpkit.errors import reason
+
+if TYPE_CHECKING:
+    import torch
 
 LOUD = ("transformers", "huggingface_hub", "accelerate")
+
+SPREAD = "auto"
+"""The name of all GPUs that are here together: a model's layers are spread evenly over them.
+
+What does not fit waits in memory, then on disk, and is slow; without a GPU it is the CPU alone."""
 
 
 @contextmanager
@@ -30,3 +41,18 @@ def quiet() -> Iterator[None]:
         transformers_logging.set_tqdm_hook(hook_before)
         for name, level in level_before.items():
             logging.getLogger(name).setLevel(level)
+
+
+def torch_device(device: str | None) -> torch.device:
+    """The device of this name, ready to be used; None or "auto": the first GPU, else the CPU.
+
+    Raises InputError for a name that torch does not know and for a device that is missing.
+    """
+    import torch
+
+    if device is None or device == SPREAD:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    with reason(f"device {device!r} cannot be used; use cpu, cuda or auto"):
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    return place

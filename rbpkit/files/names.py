@@ -28,14 +28,25 @@ def whole_path(folder: Path) -> str:
 
 
 def folder_name(folder: Path) -> str:
-    """The name of the model in a folder that is not in the hub's cache: the folder's own name.
+    """The name of the model in a folder that is not in the hub's cache.
 
-    The checkpoint of a run is called RUN/checkpoint-300, as the checkpoints of all runs have the
-    same names.
+    These are the last two parts of its resolved path: models/small, small/checkpoint-300.
     """
-    path = folder.resolve()
-    run = _run_of(path)
-    return path.name if run == path else f"{run.name}/{path.name}"
+    return "/".join(folder.resolve().parts[1:][-2:])
+
+
+def name_of(model: str, revision: str | None = None) -> str:
+    """What a model is called in records.
+
+    A hub id by itself, with @REVISION if one was given; a folder as `folder_name`, or by its hub id
+    if it is in the hub's cache; a .gguf file as a folder, without its suffix.
+    """
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return cached_repository(path) or folder_name(path)
+    if path.suffix == ".gguf" and path.is_file():
+        return folder_name(path.with_suffix(""))
+    return model if revision is None else f"{model}@{revision}"
 
 
 def _run_of(path: PurePath) -> PurePath:

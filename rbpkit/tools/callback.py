@@ -89,28 +89,24 @@ class RBPCallback(TrainerCallback):
 
     def _measured(self, model: PreTrainedModel, step: int) -> dict[str, float]:
         """RBP_k and CE by their names in the log; NaN if they cannot be measured."""
-        logs = {f"eval_rbp_{k}": math.nan for k in self._ks}
-        logs["eval_ce"] = math.nan
+        names = [*(f"eval_rbp_{k}" for k in self._ks), "eval_ce"]
         try:
             with _undisturbed(model):
-                result = measure(model, self._corpus, say=logger.info, **self._options)
+                self.result = measure(model, self._corpus, say=logger.info, **self._options)
         except (InputError, OSError) as error:  # a full disk must not end hours of training
             logger.warning("step %d is not measured: %s", step, error)
-            return logs
-        for k in self._ks:
-            logs[f"eval_rbp_{k}"] = float(result.rbp(k))
-        logs["eval_ce"] = result.ce()
-        self.result = result
-        return logs
+            return dict.fromkeys(names, math.nan)
+        values = [*self.result.rbp(np.array(self._ks)).tolist(), self.result.ce()]
+        return dict(zip(names, values, strict=True))
 
 
 def _trial(corpus: Corpus) -> Corpus:
     """The longest document alone; after prompts the shortest, as a long one may not fit."""
+    lengths = [len(document) for document in corpus.documents]
     if corpus.prompts is None:
-        return Corpus(corpus.id, (max(corpus.documents, key=len),))
-    pairs = zip(corpus.documents, corpus.prompts, strict=True)
-    document, prompt = min(pairs, key=lambda pair: len(pair[0]))
-    return Corpus(corpus.id, (document,), prompts=(prompt,))
+        return Corpus(corpus.id, (corpus.documents[np.argmax(lengths)],))
+    shortest = np.argmin(lengths)
+    return Corpus(corpus.id, (corpus.documents[shortest],), prompts=(corpus.prompts[shortest],))
 
 
 @contextmanager

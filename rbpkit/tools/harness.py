@@ -7,6 +7,7 @@ next to its accuracy: `rbpkit show records`.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,9 +23,8 @@ from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError, check_whole
-from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, planned_manifest, ranked
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measure
 from rbpkit.models import load_model
-from rbpkit.records import write_records
 
 Tokens = list[int]
 
@@ -178,7 +178,7 @@ class RankingLM(TemplateLM):
     def _ranked_columns(
         self, task: str, requests: Sequence[Instance], documents: Iterable[EncodedDocument]
     ) -> dict[str, np.ndarray]:
-        """The columns of the records of a task, which are written if there is a folder."""
+        """The columns of the records of a task; in a folder they are written, or found."""
         corpus = _corpus_of(task, requests)
         encoded = EncodedCorpus(
             corpus=corpus.id,
@@ -187,15 +187,20 @@ class RankingLM(TemplateLM):
             documents=tuple(documents),
             skipped=0,
         )
-        planned = planned_manifest(self.loaded, corpus, encoded, self._batch_tokens)
-        records = ranked(
-            self.loaded, corpus, encoded, planned, say=logging.getLogger(__name__).warning
-        )
+        # `measure` has a model encode its corpus, and the harness divides texts in its own way.
+        ranker = copy.copy(self.loaded)
+        ranker.encode = lambda *_: encoded  # type: ignore[method-assign]
         # One document with several continuations is a choice, and only one of them is right.
         is_choice = any(request.idx for request in requests)
-        if self._records is not None and not is_choice:
-            write_records(self._records, records)
-        return records.columns()
+        measured = measure(
+            ranker,
+            corpus,
+            None if is_choice else self._records,
+            max_length=self.max_length,
+            batch_tokens=self._batch_tokens,
+            say=logging.getLogger(__name__).info,
+        )
+        return measured.records.columns()
 
 
 def _task_of(request: Instance) -> str:

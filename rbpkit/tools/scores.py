@@ -132,7 +132,7 @@ class ScoreTable(Ranker):
 
 
 def score_table(
-    table_name: str,
+    file: str,
     *,
     name: str | None,
     family: str | None,
@@ -140,11 +140,11 @@ def score_table(
     vocabulary: int | None,
     **others: Any,
 ) -> ScoreTable:
-    """The model of a table in a file, "scores:FILE", CSV or Parquet, by default called as the file.
+    """The model of a table in a file, CSV or Parquet, by default called as the file.
 
     Raises InputError for a file that cannot be read, without S and V, and as `ScoreTable`.
     """
-    path = Path(table_name.partition(":")[2])
+    path = Path(file)
     if not size or not vocabulary:
         raise InputError(
             f"{path}: of a table of scores give --size (S, non-embedding parameters) and"

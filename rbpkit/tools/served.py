@@ -8,6 +8,7 @@ tokenize differently.
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +20,10 @@ from typing import Any
 import httpx
 import numpy as np
 
+from rbpkit.checkpoints import read_tokenizer
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, JobError, one_line, reason
-from rbpkit.planning import find_model
+from rbpkit.models import find_model
 from rbpkit.ranker import Ranker
 
 TIMEOUT = httpx.Timeout(600, connect=10)
@@ -146,7 +148,8 @@ def served_name(address: str) -> str:
 
 
 def served_model(
-    address: str,
+    scheme: str,
+    rest: str,
     *,
     name: str | None,
     family: str | None,
@@ -156,8 +159,9 @@ def served_model(
     served_model: str | None,
     api_key: str | None,
     requests: int,
+    **of_files: Any,
 ) -> ServedModel:
-    """The model behind an address such as http://HOST:8000/v1.
+    """The model behind SCHEME:REST, an address such as http://HOST:8000/v1.
 
     Its tokenizer and config come from the folder or hub id that the server names as its root, or
     from `tokenizer`; S, V and family from that config, or from `size`,
@@ -168,7 +172,7 @@ def served_model(
     """
     from rbpkit.files.architectures import family_of, parameter_counts
 
-    asked = _server_at(address, api_key)
+    asked = _server_at(f"{scheme}:{rest}", api_key)
     url = asked.url
     about = _about(asked, served_model)
     connection = replace(asked, model=about["id"])
@@ -187,7 +191,7 @@ def served_model(
         )
     _check_tokenizer(connection, read_here)
     here = Path(root).is_dir()
-    weights = find_model(root, dtype="float32").revision if here else root or about["id"]
+    weights = find_model(root).revision if here else root or about["id"]
     notes = {"served": f"by vLLM {version}, in the dtype of the server"}
     quantised = getattr(config, "quantization_config", None)
     if quantised:
@@ -206,6 +210,10 @@ def served_model(
         context=context if context > 0 else None,
         notes=notes,
     )
+
+
+open_http = functools.partial(served_model, "http")
+open_https = functools.partial(served_model, "https")
 
 
 def _server_at(address: str, api_key: str | None = None) -> Server:
@@ -246,12 +254,10 @@ def _config(root: str) -> Any:
 def _tokenizer(source: str, config: Any, url: str) -> Any:
     from transformers import AutoTokenizer
 
-    from rbpkit.files.reading import read_tokenizer
-
     where = Path(source)
     with reason(f"{url}: no tokenizer in {source or 'the root that it names'}; give --tokenizer"):
         if where.is_dir():
-            return read_tokenizer(where, {"config": config} if config else {})[0]
+            return read_tokenizer(where, {"config": config} if config else {})
         return AutoTokenizer.from_pretrained(source)
 
 

@@ -12,7 +12,6 @@ from rbpkit import paper
 from rbpkit.errors import InputError
 from rbpkit.files.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
 from rbpkit.models import load_model
-from rbpkit.plugins import model_called
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import ABLATION_RUNS, run_called
 from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
@@ -104,8 +103,8 @@ def test_a_run_is_found_by_its_name():
 
 @pytest.mark.parametrize("name", ["3m-seedanna", "3m-seed07", "seed0", "seed1234567890"])
 def test_a_seed_that_is_no_seed_is_no_model(name):
-    with pytest.raises(InputError, match="no model 'pocket:pythia-w32-l2-"):
-        model_called(f"pocket:pythia-w32-l2-{name}")
+    with pytest.raises(InputError, match="no model pocket:pythia-w32-l2-"):
+        load_model(f"pocket:pythia-w32-l2-{name}")
 
 
 # --- what ships ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.palette import rank_group
-from rbpkit.records import Records
+from rbpkit.records import Records, slug
 from rbpkit.tools.rank_view import look, page, pieces, visible
 from rbpkit_pocket import families
 
@@ -132,7 +132,7 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     Path("mean.py").write_bytes(b"\xef\xbb\xbf" + CODE.encode())
     asked = ["look", "--model", families.model_folder("Pythia", 0), "--text"]
     status, out, err = rbpkit(*asked, "mean.py", "--device", "cpu")
-    assert (status, out) == (0, f"mean.py.{model.name}.look.html\n"), err
+    assert (status, out) == (0, f"mean.py.{slug(model.name)}.look.html\n"), err
     seen = look(model, CODE, name="mean.py")
     assert Path(out.strip()).read_text(encoding="utf-8") == page(seen)
     assert f"RBP_10 {seen.rbp(10):.4f}" in err

@@ -73,7 +73,7 @@ def command_line(words: Sequence[str]) -> App:
     for name in sorted({*plugins.plugin_names("commands"), *plugins.INSTALL.keys() & {first}}):
         # One that is broken stops nothing else.
         with nullcontext() if name == first else suppress(InputError):
-            subcommand = plugins.offered(name, "commands", App)
+            subcommand = plugins.offered(name, "commands")
             if subcommand is not None and name not in app:
                 app.command(subcommand, name=name)
     return app
@@ -93,10 +93,8 @@ def main() -> None:
         command_line(words)(words, exit_on_error=False, print_error=False)
     except KeyboardInterrupt:
         _end("interrupted", 130)
-    except InputError as error:
-        _end(str(error), error.status)
-    except CycloptsError as error:
-        _end(str(error), 2)
+    except (InputError, CycloptsError) as error:
+        _end(str(error), getattr(error, "status", 2))
     except ImportError as error:
         _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded
     except Exception as error:

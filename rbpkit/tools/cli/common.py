@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 from cyclopts import Parameter
@@ -19,10 +19,6 @@ from rbpkit.files.manifest import KEY
 from rbpkit.records import load_summaries
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
-from rbpkit.tools.study.checks import folder_to_write
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RecordsDir = Annotated[Path, Parameter(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, Parameter(help="A parameter file, as params/pocket.yaml.")]
@@ -184,23 +180,3 @@ def _with_symbols(text: str) -> str:
     """A table of Markdown or LaTeX with the paper's symbols."""
     text = re.sub(r"\bRBP\\?_(\d+)", r"$\\mathrm{RBP}_{\1}$", text)
     return re.sub(r"\bR2\b", "$R^2$", text)
-
-
-# -- figures ----------------------------------------------------------------------------------
-
-
-def check_figure(figure: Path) -> None:
-    """InputError unless a figure can be written there."""
-    from rbpkit.plots import figure_format
-
-    folder_to_write(str(figure.parent), "--figure")
-    figure_format(figure.suffix.removeprefix("."))
-
-
-def save_figure(picture: Figure, points: pd.DataFrame, figure: Path) -> None:
-    """Write a picture, and its points as CSV next to it."""
-    from rbpkit import plots
-
-    form = figure.suffix.removeprefix(".")
-    plots.save(picture, points, str(figure.parent), figure.stem, form)
-    say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")

@@ -18,12 +18,11 @@ from cyclopts.types import NonNegativeInt
 from cyclopts.validators import Number
 
 from rbpkit.corpora import Corpus, load_corpus
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, one_line
 from rbpkit.files.text_files import read_txt
 from rbpkit.files.writing import check_plain_file, write_whole
 from rbpkit.measuring import measure as measure_one
-from rbpkit.models import load_model
-from rbpkit.planning import look_up
+from rbpkit.models import find_model, load_model
 from rbpkit.ranker import Ranker
 from rbpkit.records import slug
 from rbpkit.summary import Summary
@@ -48,11 +47,10 @@ ModelOptions = options_of(
 ReadingOptions = options_of(
     measure_one, "Reading", only=("max_length", "stride", "batch_tokens", "force")
 )
-PlaceOptions = options_of(load_model, "Model", only=("dtype", "device"))
 WindowOptions = options_of(measure_one, "Reading", only=("max_length", "stride"))
 
-TEXT, MODEL, READING = TextOptions(), ModelOptions(), ReadingOptions()
-PLACE, WINDOWS = PlaceOptions(), WindowOptions()
+TEXT, MODEL = TextOptions(), ModelOptions()
+READING, WINDOWS = ReadingOptions(), WindowOptions()
 
 
 def measure(
@@ -75,20 +73,18 @@ def measure(
     folder = folder_to_write(out)
     # The corpus first: its faults show at once, a model may take minutes to load.
     documents = load_corpus(corpus, **asdict(text))
-    files = {name: settings[name] for name in ("revision", "tokenizer", "trust_remote_code")}
-    for one in model:
-        look_up(one, **files)
+    found = [find_model(one, progress=True, **settings) for one in model]
     summaries = []
-    for one in model:
+    for one in found:
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
-            loaded = load_model(one, progress=True, **settings)
             how = {"family": settings["family"], **asdict(reading)}
-            summaries.append(measured(loaded, documents, folder, how))
-        except InputError as error:
-            if len(model) == 1:
+            summaries.append(measured(one.load(), documents, folder, how))
+        except Exception as error:  # the libraries have errors of every kind
+            if len(found) == 1:
                 raise
-            say(f"{one}: not measured: {error}")
+            fault = error if isinstance(error, InputError) else one_line(error)
+            say(f"{one.name}: not measured: {fault}")
     if summaries:
         print_table(measured_table(summaries), form)
     if len(summaries) < len(model):
@@ -130,7 +126,7 @@ def look(
     ] = 5,
     which: Annotated[TextOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[WindowOptions, SPREAD_OUT] = WINDOWS,
-    place: Annotated[PlaceOptions, SPREAD_OUT] = PLACE,
+    source: Annotated[ModelOptions, SPREAD_OUT] = MODEL,
 ) -> None:
     """Colour each token of a text by its rank under a model, or several: one HTML page."""
     if (text is None) == (corpus is None):
@@ -145,7 +141,7 @@ def look(
         words = _document_of(load_corpus(str(corpus), **asdict(which)), document)
     looks = []
     for one in model:
-        loaded = load_model(one, progress=True, **asdict(place))
+        loaded = load_model(one, progress=True, **asdict(source))
         seen = rank_view.look(loaded, words, top=top, **asdict(reading))
         looks.append(seen)
         say(

@@ -29,12 +29,11 @@ from rbpkit.tools.cli.common import (
     RecordsDir,
     Selection,
     Table,
-    check_figure,
     measured_table,
     print_table,
     rows_of,
-    save_figure,
 )
+from rbpkit.tools.study.checks import folder_to_write
 
 FACTORS = {"k": 1e3, "m": 1e6, "b": 1e9}
 
@@ -70,9 +69,12 @@ def fit(
     tokens to trust a line.
     """
     if figure is not None:
+        from rbpkit import plots  # of the extra `figures`
+
         if against == "ce":
             raise InputError("--figure draws the laws in size; leave --against ce out")
-        check_figure(figure)
+        folder = folder_to_write(str(figure.parent), "--figure")
+        form_of_figure = plots.figure_format(figure.suffix.removeprefix("."))
     summaries = chosen.load(records)
     if against == "ce":
         print_table(loss_table(_lines_in_ce(summaries, k)), form)
@@ -86,9 +88,9 @@ def fit(
     for resolution in resolution_of_all(summaries).values():
         say(resolution.words)
     if figure is not None:
-        from rbpkit.plots import curve_points, law_figure
-
-        save_figure(law_figure(curves), curve_points("measured", curves), figure)
+        points = plots.curve_points("measured", curves)
+        plots.save(plots.law_figure(curves), points, str(folder), figure.stem, form_of_figure)
+        say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
 
 
 def _say_refused(what: str, refused: Sequence[str], all_of_them: bool) -> None:
@@ -149,9 +151,10 @@ def predict(
     given = [bool(size), bool(ce), pairs is not None]
     if given.count(True) != 1 or (records is None) == (pairs is None):
         raise InputError("give --records with --size or with --ce, or --pairs alone")
-    if records is None:
-        _predict_pairs(Path(str(pairs)), form)
+    if pairs is not None:
+        _predict_pairs(pairs, form)
         return
+    assert records is not None, "one of the two is there"
     summaries = chosen.load(records)
     if ce:
         print_table(predict_from_ce(_lines_in_ce(summaries, k), ce, level), form)

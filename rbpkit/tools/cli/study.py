@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,10 +14,10 @@ from cyclopts.types import PositiveInt
 from huggingface_hub import DryRunFileInfo, snapshot_download
 
 from rbpkit import plugins
+from rbpkit.checkpoints import PICKLES, SAFETENSORS, SMALL_FILES
 from rbpkit.corpora import ON_HUB
 from rbpkit.errors import InputError, reason
 from rbpkit.files.libraries import quiet
-from rbpkit.files.model_folders import PICKLES, SAFETENSORS, SMALL_FILES
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_table
 from rbpkit.tools.served import is_address
@@ -118,7 +117,7 @@ def classroom(
     notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
-    report: Any = plugins.offered("pocket", "class_report", Callable)
+    report: Any = plugins.offered("pocket", "class_report")
     if report(folder, folder_to_write(out), notebook=notebook, say=say):
         raise SystemExit(1)
 

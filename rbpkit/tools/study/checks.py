@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-from importlib import metadata
 from pathlib import Path
 
 from rbpkit.errors import InputError
-
-DISTRIBUTIONS = {"IPython": "ipython"}  # whose modules have another name
 
 
 def folder_to_write(out: str, option: str = "--out") -> Path:
@@ -34,15 +30,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # Linux
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def missing_extra(error: ModuleNotFoundError) -> str:
-    """One line that names the extra of rbpkit with a missing module; "" if none has it."""
-    module = (error.name or "").partition(".")[0]
-    name = DISTRIBUTIONS.get(module, module)
-    for line in metadata.requires("rbpkit") or ():
-        found = re.match(rf"{re.escape(name)}\b.*extra == [\"']([\w-]+)[\"']", line)
-        if name and found:
-            extra = found[1]
-            return f"this needs {name}, which is not installed: pip install 'rbpkit[{extra}]'"
-    return ""

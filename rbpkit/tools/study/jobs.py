@@ -9,7 +9,7 @@ from pathlib import Path
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.files.names import cached_repository, folder_name
+from rbpkit.files.names import name_of
 from rbpkit.files.text_files import Columns
 from rbpkit.tools.served import is_address, served_name
 from rbpkit.tools.study.params import Params
@@ -30,12 +30,12 @@ def study_models(params: Params) -> dict[str, str]:
     else:
         asked = []
         for family in params.families:
-            asked += plugins.family_models(params.source, family)
+            asked += _models_of_family(params.source, family)
     if not asked:
         raise InputError("the study names no models: give families or model_ids")
     models: dict[str, str] = {}
     for given in asked:
-        name, source = _model_called(given, params.source)
+        name, source = _model_called(given, params)
         if name in models:
             raise InputError(
                 f"{models[name]} and {source} are both called {name!r}: rename one folder"
@@ -54,22 +54,28 @@ def _published_models(families: Sequence[str]) -> list[str]:
     return list(table[table["family"].isin(families)]["hub_id"])
 
 
-def _model_called(given: str, source: str) -> tuple[str, str]:
+def _models_of_family(plugin: str, family: str) -> list[str]:
+    """The models of a plugin's family, smallest first, as PLUGIN:NAME; the family in any case."""
+    families = plugins.reference_of(plugin).families
+    for known, names in families.items():
+        if known.lower() == family.lower():
+            return [f"{plugin}:{name}" for name in names]
+    raise InputError(f"no {plugin} family {family!r}: there are {', '.join(families)}")
+
+
+def _model_called(given: str, params: Params) -> tuple[str, str]:
     """A model as a study names it -> its name in the records, and what `load_model` takes.
 
-    source: the study's. If it is a plugin, a name without a "/" that is no path is the plugin's.
+    If the study's source is a plugin, a name without a "/" that is no path is the plugin's.
     """
     if is_address(given):
         return served_name(given), given
-    folder = Path(os.path.expanduser(given))
     is_bare_name = "/" not in given and plugins.prefix_of(given) is None
-    if source != "hub" and is_bare_name and not folder.exists():
-        given = f"{source}:{given}"
+    if params.source != "hub" and is_bare_name and not Path(given).expanduser().exists():
+        given = f"{params.source}:{given}"
     if plugins.prefix_of(given) is not None:
-        return plugins.model_called(given)[0], given
-    if not folder.is_dir():
-        return given, given
-    return cached_repository(folder) or folder_name(folder), given
+        return given.partition(":")[2], given
+    return name_of(given, params.revision_of(given)), given
 
 
 def corpus_names(params: Params) -> dict[str, str]:

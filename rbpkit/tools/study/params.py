@@ -66,7 +66,7 @@ class Params(Shown):
     @field_validator("source")
     @classmethod
     def _a_source(cls, source: str) -> str:
-        known = sorted({"hub", *plugins.INSTALL, *plugins.plugin_names()})
+        known = sorted({"hub", *plugins.INSTALL, *plugins.plugin_names("reference")})
         if source not in known:
             raise ValueError(f"must be one of {', '.join(known)}")
         return source

@@ -58,7 +58,7 @@ def reproduce(
     is at fault or the notebooks are not there.
     """
     names = [notebook_called(name) for name in notebooks] or notebook_names()
-    params = with_trained_models(params, out / "models", say=say, progress=progress)
+    train_models(params, out / "models", say=say, progress=progress)
     processes = cores() if params.device == "cpu" else 1
     result = sweep(params, out / "records", workers=processes, say=say, progress=progress)
     if not result.measured:
@@ -69,8 +69,7 @@ def reproduce(
     notebooks_ran = _run_notebooks(names, values, out / "notebooks", processes, say)
     _write_slopes(measured, params.ks, out, say)
     for plugin in plugins_of(measured):
-        remarks = plugins.reference_of(plugin).remarks
-        for line in plugins.called(plugin, "its remarks", remarks, measured):
+        for line in plugins.reference_of(plugin).remarks(measured):
             say(line)
     agrees = compare_with_reference(measured, params.ks, say=say)
     for failure in result.failures:
@@ -78,27 +77,20 @@ def reproduce(
     return notebooks_ran and agrees and not result.failures
 
 
-def with_trained_models(
-    params: Params, out: Path, *, say: Callable[[str], None], progress: bool
-) -> Params:
-    """The study with those of its models that have to be trained first trained into `out`.
+def train_models(params: Params, out: Path, *, say: Callable[[str], None], progress: bool) -> None:
+    """Train those of the study's models that have to be trained first, into `out`.
 
-    Its `model_ids` then name their folders. An interrupted training resumes. Raises InputError,
-    before any training, for a study whose models are at fault.
+    An interrupted training resumes. Raises InputError, before any training, for a study whose
+    models are at fault.
     """
-    models = study_models(params)
-    untrained = [name for name in models if plugins.model_called(models[name])[1] is None]
-    if not untrained:
-        return params
-    about = {"device": params.device or "cpu", "say": say, "progress": progress}
-    for name in untrained:
-        plugin = str(plugins.prefix_of(models[name]))
+    names_of: dict[str, list[str]] = {}
+    for name, source in study_models(params).items():
+        plugin = plugins.prefix_of(source)
+        if plugin is not None:
+            names_of.setdefault(plugin, []).append(name)
+    for plugin, names in names_of.items():
         train = plugins.reference_of(plugin).train
-        if train is None:
-            raise InputError(f"the plugin {plugin!r} has no function that trains {name}")
-        [folder] = plugins.called(plugin, f"training {name}", train, [name], out, **about)
-        models[name] = str(folder)
-    return params.model_copy(update={"model_ids": tuple(models.values())})
+        train(names, out, device=params.device or "cpu", say=say, progress=progress)
 
 
 def _parameters_of_notebooks(
@@ -162,7 +154,7 @@ def _write_slopes(
 def plugins_of(measured: Sequence[Measured]) -> list[str]:
     """The installed plugins that have the corpora of these models."""
     prefixes = {plugins.prefix_of(job.manifest.corpus) for job in measured}
-    return [plugin for plugin in plugins.plugin_names() if plugin in prefixes]
+    return [plugin for plugin in plugins.plugin_names("reference") if plugin in prefixes]
 
 
 def differing(job: Measured, expected: Measured) -> list[str]:
@@ -182,8 +174,7 @@ def compare_with_reference(
     """
     reference = {}
     for plugin in plugins_of(measured):
-        summaries = plugins.reference_of(plugin).summaries
-        for summary in plugins.called(plugin, "its summaries", summaries):
+        for summary in plugins.reference_of(plugin).summaries():
             reference[summary.manifest.model, summary.manifest.corpus] = summary
     rows = []
     compared = 0
@@ -231,10 +222,10 @@ def comparison(
     NaN if there is nothing to compare with. Also, in words, what could not be fitted.
     """
     keys = ["corpus", "family", "quantity"]
-    fitted, reference = list(measured), []
+    fitted = list(measured)
+    reference: list[Measured] = []
     for plugin in plugins_of(measured):
-        beside = plugins.reference_of(plugin).beside
-        also_fitted, compared = plugins.called(plugin, "its models", beside, measured)
+        also_fitted, compared = plugins.reference_of(plugin).beside(measured)
         fitted += also_fitted
         reference += compared
     fits = fit_all(fitted, ks)

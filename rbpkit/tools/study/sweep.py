@@ -18,8 +18,9 @@ from pathlib import Path
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.measuring import Measurement, measure
-from rbpkit.models import LoadedModel, load_model
-from rbpkit.planning import ModelFiles, find_model, job_key, look_up
+from rbpkit.models import FoundModel, find_model, load_model
+from rbpkit.planning import job_key
+from rbpkit.ranker import Ranker
 from rbpkit.records import find_done, read_manifest, record_path, slug, summary_of
 from rbpkit.tools.study.engines import InThisProcess, Start, in_processes, on_ray
 from rbpkit.tools.study.jobs import read_corpora, study_models
@@ -151,7 +152,7 @@ def tasks_of(params: Params, out: Path) -> list[Task]:
     """All jobs of the study, in its order. Raises InputError when it is at fault."""
     models = study_models(params)
     for source in models.values():
-        look_up(source, **params.files_of(source))
+        find_model(source, **params.files_of(source))
     corpora = read_corpora(params)
     tasks = []
     for name, source in models.items():
@@ -177,7 +178,7 @@ def found_done(tasks: Iterable[Task]) -> Iterator[tuple[Task, Path | None]]:
         yield task, path
 
 
-def _records_of(task: Task, find: Callable[..., ModelFiles]) -> Path | None:
+def _records_of(task: Task, find: Callable[..., FoundModel]) -> Path | None:
     folder = task.out / slug(task.job.corpus)
     if not any(folder.glob(f"{slug(task.job.model)}.*.parquet")):
         return None  # nothing was measured, so the weights need not be read
@@ -243,11 +244,11 @@ def measure_task(task: Task, progress: bool = False) -> Told:
     return Told(tuple(lines), measured.path, measured.found_done)
 
 
-_loaded: dict[object, LoadedModel] = {}
+_loaded: dict[object, Ranker] = {}
 """The model of this worker's last job, which may be that of the next one."""
 
 
-def _model_of(task: Task) -> LoadedModel:
+def _model_of(task: Task) -> Ranker:
     """The model of a job, loaded unless it was that of the last job."""
     asked = (task.source, task.params)
     if asked not in _loaded:

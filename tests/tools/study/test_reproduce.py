@@ -13,7 +13,7 @@ from rbpkit.errors import InputError
 from rbpkit.files.architectures import parameter_counts
 from rbpkit.files.manifest import Manifest
 from rbpkit.fit import fit_power_law
-from rbpkit.planning import find_model
+from rbpkit.models import find_model
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit.tools.study.params import Params, load_params
@@ -23,11 +23,11 @@ from rbpkit.tools.study.reproduce import (
     compare_with_reference,
     comparison,
     reproduce,
-    with_trained_models,
+    train_models,
 )
 from rbpkit_pocket import families, paths, recipes, training
 from rbpkit_pocket.ablations import load_totals
-from rbpkit_pocket.plugin import TEXT_CORPORA
+from rbpkit_pocket.plugin import TEXT_CORPORA, TRAINED
 from rbpkit_pocket.trained_again import remarks
 
 CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
@@ -46,7 +46,7 @@ def test_every_pocket_model_was_measured_on_every_corpus(shipped):
     assert [*measured[0], *measured[1]] == list(families.SHAPES)
     for family in families.SHAPES:
         for run in recipes.runs_of(family):
-            revision = find_model(paths.MODELS / run.name, dtype="float32").revision
+            revision = find_model(paths.MODELS / run.name).revision
             S = parameter_counts(families.config_of(family, run.shape)).S
             found = [one.manifest for one in everything if one.manifest.model == run.name]
             assert {one.corpus for one in found} == {f"pocket:{name}" for name in TEXT_CORPORA}
@@ -137,17 +137,23 @@ def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
     name = "pythia-w32-l2-0.004096m-seed7"
     said = []
 
-    def trained(*models: str, out: Path = tmp_path) -> Params:
-        study = CLASSROOM.model_copy(update={"model_ids": models})
-        return with_trained_models(study, out, say=said.append, progress=False)
+    monkeypatch.setenv(TRAINED, "")
 
-    first = trained(name, "pocket:pythia-w32-l2")
+    def train(*models: str, out: Path = tmp_path) -> None:
+        study = CLASSROOM.model_copy(update={"model_ids": models})
+        train_models(study, out, say=said.append, progress=False)
+
+    train(name, "pocket:pythia-w32-l2")
+    weights = tmp_path / name / "model" / "model.safetensors"
+    trained = weights.stat().st_mtime_ns
+    train(name, "pocket:pythia-w32-l2")
+    assert weights.stat().st_mtime_ns == trained  # found done
     assert said[0].startswith(f"{name}: ")
-    assert first.model_ids == (str(tmp_path / "trained" / name), "pocket:pythia-w32-l2")
-    assert trained(name, "pocket:pythia-w32-l2") == first  # found done
+    found, folder = find_model(f"pocket:{name}"), tmp_path / "trained" / name
+    assert (found.name, found.revision) == (name, find_model(folder).revision)
     for models in (("pythia-w33-l2-seed1",), (name, "pocket:pythia-w33-l2-seed1")):
         with pytest.raises(InputError, match="did you mean pocket:pythia-w"):
-            trained(*models, out=tmp_path / "none")
+            train(*models, out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 

@@ -60,7 +60,9 @@ def test_each_model_is_loaded_once_and_what_is_done_is_found_with_none_loaded(
     first = sweep(study, out)
     assert calls["load"] == [str(MIDDLE), str(SMALL)]  # the last one first
     jobs = [
-        Job(model.name, f"{name}.jsonl") for model in (MIDDLE, SMALL) for name in ("one", "two")
+        Job(f"models/{model.name}", f"{name}.jsonl")
+        for model in (MIDDLE, SMALL)
+        for name in ("one", "two")
     ]
     assert calls["measure"] == jobs
     manifests = [one.summary.manifest for one in first.measured]
@@ -112,19 +114,19 @@ def test_jobs_of_changed_columns_and_of_a_changed_text_are_left(study, tmp_path)
 
 def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
     out, sizes = tmp_path / "out", [families.model_folder("Pythia", size) for size in range(3)]
-    another = shutil.copytree(sizes[1], tmp_path / "another")
+    another = shutil.copytree(sizes[1], tmp_path / "a/another")
     edit_json(another / "config.json", recipe="another")  # of the same size
     measuring = ["measure", "--corpus", text_file, "--out", out, "--max-length", 64, "--model"]
     assert rbpkit(*measuring, *sizes, another)[0] == 0
     for command in (("fit", out), ("predict", "--records", out, "--size", 1e6)):
         status, _, err = rbpkit(*command)
         assert status == 2 and "--family NAME" in err
-        assert f"another and {sizes[1].name} both have S =" in err
+        assert f"a/another and models/{sizes[1].name} both have S =" in err
     before = digests(out)
     said = rbpkit(*measuring, another, "--family", "ours")[2]
     assert "now of ours" in said and "done before" in said and digests(out) == before
     status, table, err = rbpkit("fit", out, "--k", 100, "--json")
-    assert status == 0 and "ours on notes.jsonl: 1 model (another)" in err
+    assert status == 0 and "ours on notes.jsonl: 1 model (a/another)" in err
     assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
     assert "now of" not in rbpkit(*measuring, another)[2]  # it stays what it was called
 
@@ -176,7 +178,7 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
     real = sweeping.measure
 
     def failing(model, corpus, *arguments, **options):
-        if (model.name, corpus.id) == (MIDDLE.name, "one.jsonl"):
+        if (model.name, corpus.id) == (f"models/{MIDDLE.name}", "one.jsonl"):
             raise error
         return real(model, corpus, *arguments, **options)
 
@@ -194,7 +196,7 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
 @pytest.mark.parametrize("deaths", [1, 2])
 def test_a_job_whose_worker_dies_is_tried_once_more_alone(study, monkeypatch, tmp_path, deaths):
     """And it stops no other."""
-    job, seen = Job(MIDDLE.name, "one.jsonl"), []
+    job, seen = Job(f"models/{MIDDLE.name}", "one.jsonl"), []
 
     class Mortal(InThisProcess):
         def submit(self, function, task, *arguments):
