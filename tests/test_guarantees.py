@@ -52,7 +52,7 @@ GUARANTEES = {
         test_documents_that_are_gone_or_changed_are_seen""",
     "a flipped bit anywhere in a record or summary is refused": """
         test_a_changed_file_is_refused_or_says_the_same
-        test_a_summary_that_no_measurement_gives_is_refused""",
+        test_a_summary_that_was_changed_is_refused""",
     "every finished job is seen by load_summaries": """
         test_a_summary_that_is_not_of_these_records_is_made_again
         test_a_summary_is_read_without_its_records""",
