@@ -38,7 +38,7 @@ from rbpkit.checkpoints import (
     reading_options,
 )
 from rbpkit.encoding import Batch, EncodedCorpus
-from rbpkit.errors import InputError, check_name, check_path, check_whole, reason
+from rbpkit.errors import InputError, check_path, reason
 from rbpkit.files.architectures import (
     base_of,
     context_of,
@@ -283,16 +283,8 @@ def find_model(
     Of a model of the hub all but the weights is downloaded. An opener makes its model here.
     """
     check_path("model", model)
-    words = {"name": name, "family": family, "revision": revision, "device": device}
-    for key, word in words.items():
-        if word is not None:
-            check_name(key, word)
     if dtype not in get_args(Dtype):
         raise InputError(f"dtype={dtype!r}: must be one of {', '.join(get_args(Dtype))}")
-    if device_map is not None and device is not None:
-        raise InputError(f"give device ({device}) or device_map, not both")
-    check_whole("requests", requests, 1)
-
     given = os.fspath(model)
     of_opener = {
         "size": size,
@@ -362,7 +354,6 @@ def read_model(
     options: as `reading_options`.
     kind: the class of the library that reads it.
     """
-    place = torch_device(device)
     if device == SPREAD:
         device_map = SPREAD
     tokenizer = read_tokenizer(checkpoint.tokenizer, options)
@@ -372,9 +363,7 @@ def read_model(
     if checkpoint.adapter is not None:
         network = _put_adapter(network, checkpoint.adapter)
     if device_map is None:
-        network.to(place)  # type: ignore[arg-type]  # its decorator hides self
-    else:
-        place = _embedding_weight(network).device
+        network.to(torch_device(device))  # type: ignore[arg-type]  # its decorator hides self
     _check_finite(network, checkpoint.name, dtype)
     return {
         "name": checkpoint.name,
@@ -383,7 +372,7 @@ def read_model(
         "S": S,
         "context": context_of(network.config),
         "dtype": dtype,
-        "device": str(place),
+        "device": str(_embedding_weight(network).device),
         "notes": checkpoint.notes,
         "tokenizer": tokenizer,
         "model": network,

@@ -38,8 +38,8 @@ MAY_IMPORT = {
 # Lines of .py files that a folder may hold, those of its modules alone for a folder of rbpkit.
 # If you raise a number, write the reason next to it.
 MAY_HOLD = {
-    "rbpkit": 6_206,  # guards: 45; pictures: a palette, whether two look alike; named families: 30
-    "rbpkit/files": 840,
+    "rbpkit": 6_195,  # guards: 45; pictures: a palette, whether two look alike; named families: 30
+    "rbpkit/files": 832,
     "rbpkit/kernels": 510,
     "rbpkit/tools": 1_009,  # scores of any program
     "rbpkit/tools/study": 1_355,  # a queue that sweeps share: 150 lines; pictures that stay: 43

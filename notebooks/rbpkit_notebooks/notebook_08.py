@@ -31,9 +31,7 @@ def laws(table: pd.DataFrame, counted: pd.DataFrame, figures_dir: str) -> None:
     table: the paper's models (`published_laws`); counted: the entropy of their ranks as counted.
     """
     line = r"ten Pythias on Wiki; numbers: $\alpha$; dotted: the ranks as counted"
-    with plots.panel(
-        "The entropy of the ranks follows CE,\nthat of the curve does not", line, 4.2
-    ) as axes:
+    with plots.panel("Both entropies are CE plus a constant", line, 4.2) as axes:
         ends = []
         for column, name, dashes in LOSSES:
             is_simulated = column.startswith("simulated")

@@ -20,8 +20,10 @@ UPPER_TAIL: dict[str, Callable[[Array], Array]] = {
 """Share of ranks above, as a function of z = location + scale * ln rank."""
 
 
-def best_score(law: str, bins: pd.DataFrame, V: int, cut: float = 0.5) -> float:
+def likeliest(law: str, bins: pd.DataFrame, V: int, cut: float = 0.5) -> tuple[float, pd.Series]:
     """The highest mean log probability of a rank from 2 to V that a law reaches, nats.
+
+    And the share of each bin by the law that reaches it.
 
     - law: of `UPPER_TAIL`; bins: `bin_lo`, `bin_hi` (not included) and `mass` of each
     - cut: rank k begins at k - cut
@@ -31,17 +33,21 @@ def best_score(law: str, bins: pd.DataFrame, V: int, cut: float = 0.5) -> float:
     begins, ends = np.log(bins["bin_lo"] - cut), np.log(bins["bin_hi"] - cut)
     first, last = np.log(2 - cut), np.log(V + 1 - cut)
 
-    def loss(t: Array) -> float:
+    def masses(t: Array) -> pd.Series:
         location, scale = t[0], np.exp(t[1])
         inside = tail(location + scale * begins) - tail(location + scale * ends)
         whole = tail(location + scale * first) - tail(location + scale * last)
-        return -share @ np.log(inside / whole)
+        return inside / whole
+
+    def loss(t: Array) -> float:
+        return -share @ np.log(masses(t))
 
     settings = {"xatol": 1e-6, "fatol": 1e-10, "maxiter": 2000}
     starts = ((-1.0, -1.0), (1.0, -1.5))
     with np.errstate(all="ignore"):
-        found = [minimize(loss, t, method="Nelder-Mead", options=settings).fun for t in starts]
-    return -min(found)
+        found = [minimize(loss, t, method="Nelder-Mead", options=settings) for t in starts]
+        best = min(found, key=lambda one: one.fun)
+        return -float(best.fun), masses(best.x)
 
 
 def scores_of_laws() -> pd.DataFrame:
@@ -51,6 +57,16 @@ def scores_of_laws() -> pd.DataFrame:
     for name, cut in (("k + 1/2", 0.5), ("k", 1.0)):
         for model in paper.lognormal_params()["model"]:
             bins = paper.rank_density().query("model == @model")
-            scores = {law: best_score(law, bins, V[model], cut) for law in UPPER_TAIL}
+            scores = {law: likeliest(law, bins, V[model], cut)[0] for law in UPPER_TAIL}
             columns[name, model] = scores
     return pd.DataFrame(columns)
+
+
+def times_counted(law: str) -> pd.Series:
+    """The share of each bar of Figure 8c by a law that was fitted to all of them, over its own."""
+    V = paper.models().set_index("model")["vocab_rows"]
+    ratios = []
+    for model, bins in paper.rank_density().groupby("model"):
+        _, masses = likeliest(law, bins, V[model])
+        ratios.append(masses / bins["mass"])
+    return pd.concat(ratios)
