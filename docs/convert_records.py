@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from rbpkit.files.manifest import FORMAT, Manifest
-from rbpkit.files.writing import write_whole
+from rbpkit.manifest import FORMAT, Manifest
+from rbpkit.writing import write_whole
 from rbpkit.records import Records, targets_digest, write_records
 from rbpkit.summary import packed
 

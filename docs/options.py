@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit import load_corpus, load_model, measure
-from rbpkit.files.manifest import JobKey
+from rbpkit.manifest import JobKey
 from rbpkit.tools.cli.options import arguments_help
 
 PAGE = Path(__file__).with_name("options.md")

@@ -19,8 +19,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rbpkit.files.architectures import ARCHITECTURES, paper_config
-from rbpkit.files.writing import write_whole
+from rbpkit.architectures import ARCHITECTURES, paper_config
+from rbpkit.writing import write_whole
 from rbpkit.kernels.head_plan import plan_head
 from rbpkit.ranking import MEMORY_BYTES, counting_path, token_ranks
 

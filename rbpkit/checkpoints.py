@@ -25,7 +25,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.names import cached_repository, name_of
+from rbpkit.names import cached_repository, name_of
 
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json", "model-*-of-*.safetensors")

@@ -21,7 +21,7 @@ import numpy as np
 
 from rbpkit import plugins
 from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
-from rbpkit.files.text_files import (
+from rbpkit.text_files import (
     SUFFIXES,
     Columns,
     Document,

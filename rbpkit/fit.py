@@ -20,8 +20,8 @@ from scipy.special import stdtrit
 from scipy.stats import linregress
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import Manifest
-from rbpkit.files.names import run_and_step
+from rbpkit.manifest import Manifest
+from rbpkit.names import run_and_step
 from rbpkit.summary import DEFAULT_KS
 
 Array = NDArray[np.float64]

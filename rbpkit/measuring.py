@@ -28,7 +28,7 @@ import rbpkit
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_name, check_path, check_whole, one_line
-from rbpkit.files.manifest import Manifest
+from rbpkit.manifest import Manifest
 from rbpkit.models import load_model, model_in_memory, renamed
 from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker

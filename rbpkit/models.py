@@ -39,14 +39,14 @@ from rbpkit.checkpoints import (
 )
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_path, reason
-from rbpkit.files.architectures import (
+from rbpkit.architectures import (
     base_of,
     context_of,
     family_of,
     output_layer,
     parameter_counts,
 )
-from rbpkit.files.libraries import SPREAD, quiet, torch_device
+from rbpkit.libraries import SPREAD, quiet, torch_device
 from rbpkit.output_head import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import MEMORY_BYTES, counting_path, logit_ranks, token_ranks

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from rbpkit.encoding import PAD_ID
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import base_of, output_layer, short_factor_length
+from rbpkit.architectures import base_of, output_layer, short_factor_length
 
 PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rbpkit.corpora import Corpus
-from rbpkit.files.manifest import JobKey
+from rbpkit.manifest import JobKey
 
 if TYPE_CHECKING:
     from rbpkit.models import FoundModel

@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rbpkit.errors import InputError, check_path, check_ties, nearest, one_line
-from rbpkit.files.manifest import KEY, JobKey, Manifest, checksum
-from rbpkit.files.names import AnyPath, run_and_step
-from rbpkit.files.writing import write_whole
+from rbpkit.manifest import KEY, JobKey, Manifest, checksum
+from rbpkit.names import AnyPath, run_and_step
+from rbpkit.writing import write_whole
 from rbpkit.summary import Summary, labelled, summarise
 
 if TYPE_CHECKING:

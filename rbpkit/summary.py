@@ -18,7 +18,7 @@ from typing import Any, overload
 import numpy as np
 
 from rbpkit.errors import InputError, check_ties, one_line, shown
-from rbpkit.files.manifest import Manifest, checksum
+from rbpkit.manifest import Manifest, checksum
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7

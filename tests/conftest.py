@@ -15,7 +15,7 @@ from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
-from rbpkit.files.manifest import checksum
+from rbpkit.manifest import checksum
 from rbpkit.records import Records, load_summaries, slug
 from rbpkit.tools.cli import app
 from rbpkit_pocket import families, paths

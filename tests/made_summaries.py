@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbpkit.files.manifest import Manifest
+from rbpkit.manifest import Manifest
 from rbpkit.records import Records
 from rbpkit.summary import Summary
 

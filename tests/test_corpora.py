@@ -20,7 +20,7 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import HUB_CORPORA, ON_HUB, Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, encode, groups, padded
 from rbpkit.errors import InputError
-from rbpkit.files.text_files import text_fingerprint
+from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import paths
 
 TOKENIZERS = ROOT.parent / "shared" / "tokenizers"
@@ -150,7 +150,7 @@ def test_broken_files_are_named(tmp_path, name, data):
 
 def test_what_is_no_document_is_refused_before_it_is_read(tmp_path, monkeypatch):
     """A long file, a pipe that nobody writes to."""
-    monkeypatch.setattr("rbpkit.files.text_files.LONGEST_FILE", 2**20)
+    monkeypatch.setattr("rbpkit.text_files.LONGEST_FILE", 2**20)
     path = tmp_path / "long.txt"
     path.write_text("a " * 2**19 + "a")
     refused(f"{path}: over 1 MiB in one document", path)

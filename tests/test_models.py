@@ -34,7 +34,7 @@ from transformers import (
 from rbpkit import paper
 from rbpkit.checkpoints import read_tokenizer
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import paper_config, parameter_counts
+from rbpkit.architectures import paper_config, parameter_counts
 from rbpkit.models import find_model, load_model
 from rbpkit_pocket.families import V, load_tokenizer
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rbpkit import plots
-from rbpkit.files.writing import as_csv
+from rbpkit.writing import as_csv
 
 
 def test_a_csv_has_six_digits_and_counts_have_all():

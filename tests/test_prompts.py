@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
-from rbpkit.files.text_files import text_fingerprint
+from rbpkit.text_files import text_fingerprint
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import load_summaries

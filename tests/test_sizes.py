@@ -6,7 +6,7 @@ from small_models import small_config
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText
 from transformers.models.auto import modeling_auto
 
-from rbpkit.files.architectures import context_of, parameter_counts
+from rbpkit.architectures import context_of, parameter_counts
 
 READ_PICTURES = sorted(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES)
 

@@ -19,7 +19,7 @@ import pandas as pd
 import yaml
 from IPython.display import Markdown
 
-from rbpkit.files.writing import write_whole
+from rbpkit.writing import write_whole
 
 VERDICTS = ("holds", "holds in part", "does not hold", "cannot be told")
 NOT_MEASURED = "not measured"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.writing import as_csv, write_whole
 from rbpkit.fit import curves_of_all, fit_curves, models_of
 from rbpkit_notebooks.choices import read_study
 

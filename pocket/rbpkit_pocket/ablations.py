@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.manifest import Manifest
+from rbpkit.manifest import Manifest
 from rbpkit_pocket import paths
 from rbpkit_pocket.families import model_name
 from rbpkit_pocket.recipes import Run, run_named, runs_of

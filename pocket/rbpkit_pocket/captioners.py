@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbpkit.files.writing import write_whole
+from rbpkit.writing import write_whole
 from rbpkit.measuring import measure
 from rbpkit.records import record_path
 from rbpkit_pocket import paths

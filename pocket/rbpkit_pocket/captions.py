@@ -38,9 +38,9 @@ from rbpkit.encoding import (
     truncated,
 )
 from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
-from rbpkit.files.architectures import output_layer
-from rbpkit.files.libraries import quiet
-from rbpkit.files.text_files import (
+from rbpkit.architectures import output_layer
+from rbpkit.libraries import quiet
+from rbpkit.text_files import (
     Columns,
     Document,
     checked_columns,

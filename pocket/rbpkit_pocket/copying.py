@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.writing import as_csv, write_whole
 from rbpkit.models import LoadedModel
 from rbpkit.summary import interval, resample_weights
 from rbpkit_pocket import paths

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from rbpkit.errors import InputError
-from rbpkit.files.text_files import text_fingerprint
+from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import paths
 
 PACKAGE_CORPORA = ("prose", "code", "qa", "readme")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import family_of
+from rbpkit.architectures import family_of
 from rbpkit_pocket import paths
 
 if TYPE_CHECKING:

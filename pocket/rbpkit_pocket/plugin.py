@@ -46,7 +46,7 @@ def _cut_out(corpus: str) -> PluginText:
 
 def _humaneval() -> PluginText:
     """The paper's HumanEval: shuffled, the same documents in the same order as the hub's."""
-    from rbpkit.files.text_files import Columns, read_documents
+    from rbpkit.text_files import Columns, read_documents
 
     columns = Columns("prompt+canonical_solution")
     rows = read_documents([paths.HUMANEVAL], columns)

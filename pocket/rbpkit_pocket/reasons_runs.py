@@ -31,7 +31,7 @@ import torch
 
 from rbpkit.corpora import Corpus, load_corpus, protocol_order
 from rbpkit.errors import InputError
-from rbpkit.files.writing import write_whole
+from rbpkit.writing import write_whole
 from rbpkit.models import load_model
 from rbpkit_pocket import paths
 from rbpkit_pocket.contrasts import TEXTS

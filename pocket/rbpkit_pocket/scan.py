@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from rbpkit.files.libraries import quiet
+from rbpkit.libraries import quiet
 
 CHUNK_NUMBERS = 1 << 18
 """Numbers in a chunk of states, 1 MiB: of those tried the fastest at widths 64 and 128."""

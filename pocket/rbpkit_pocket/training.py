@@ -27,8 +27,8 @@ from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.libraries import quiet, torch_device
-from rbpkit.files.writing import write_whole
+from rbpkit.libraries import quiet, torch_device
+from rbpkit.writing import write_whole
 from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, Shape, initial_model, load_tokenizer
 from rbpkit_pocket.recipes import Recipe, Run, Schedule

@@ -170,7 +170,7 @@ def served_model(
     Raises InputError if there is no vLLM server, for several models unless one is named, without a
     tokenizer or S, and if the tokenizer is not the server's.
     """
-    from rbpkit.files.architectures import family_of, parameter_counts
+    from rbpkit.architectures import family_of, parameter_counts
 
     asked = _server_at(f"{scheme}:{rest}", api_key)
     url = asked.url

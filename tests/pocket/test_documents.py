@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from packaging.version import Version
 
-from rbpkit.files.text_files import text_fingerprint
+from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import documents as pocket_documents
 from rbpkit_pocket.documents import (
     PACKAGE_CORPORA,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.writing import as_csv, write_whole
 from rbpkit_pocket.class_report.hand_ins import cut, printable
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")

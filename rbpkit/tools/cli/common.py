@@ -15,7 +15,7 @@ from cyclopts.types import PositiveInt
 from pandas.api.types import is_numeric_dtype
 
 from rbpkit.errors import InputError, nearest
-from rbpkit.files.manifest import KEY
+from rbpkit.manifest import KEY
 from rbpkit.records import load_summaries
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say

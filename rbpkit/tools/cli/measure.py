@@ -19,8 +19,8 @@ from cyclopts.validators import Number
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError, one_line
-from rbpkit.files.text_files import read_txt
-from rbpkit.files.writing import check_plain_file, write_whole
+from rbpkit.text_files import read_txt
+from rbpkit.writing import check_plain_file, write_whole
 from rbpkit.measuring import measure as measure_one
 from rbpkit.models import find_model, load_model
 from rbpkit.ranker import Ranker

@@ -17,7 +17,7 @@ from rbpkit import plugins
 from rbpkit.checkpoints import PICKLES, SAFETENSORS, SMALL_FILES
 from rbpkit.corpora import ON_HUB
 from rbpkit.errors import InputError, reason
-from rbpkit.files.libraries import quiet
+from rbpkit.libraries import quiet
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import TEXT_TABLE, Out, ParamsFile, Table, print_table
 from rbpkit.tools.served import is_address

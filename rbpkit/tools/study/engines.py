@@ -21,7 +21,7 @@ import torch
 from tqdm import tqdm
 
 from rbpkit.errors import InputError, reason
-from rbpkit.files.libraries import SPREAD
+from rbpkit.libraries import SPREAD
 from rbpkit.tools.study.checks import cores
 from rbpkit.tools.study.params import Params
 

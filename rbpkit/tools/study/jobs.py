@@ -9,8 +9,8 @@ from pathlib import Path
 from rbpkit import paper, plugins
 from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.files.names import name_of
-from rbpkit.files.text_files import Columns
+from rbpkit.names import name_of
+from rbpkit.text_files import Columns
 from rbpkit.tools.served import is_address, served_name
 from rbpkit.tools.study.params import Params
 

@@ -28,7 +28,7 @@ from traitlets.config import Config
 import rbpkit
 from rbpkit import plots
 from rbpkit.errors import InputError, nearest
-from rbpkit.files.writing import write_whole
+from rbpkit.writing import write_whole
 
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]

@@ -17,7 +17,7 @@ import pandas as pd
 
 from rbpkit import paper, plugins
 from rbpkit.errors import InputError
-from rbpkit.files.writing import as_csv, write_whole
+from rbpkit.writing import as_csv, write_whole
 from rbpkit.fit import Measured, curves_of_all, fit_all, fit_curves
 from rbpkit.records import slug
 from rbpkit.summary import Summary

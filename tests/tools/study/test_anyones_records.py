@@ -12,7 +12,7 @@ import papermill
 import pytest
 from bs4 import BeautifulSoup
 
-from rbpkit.files.manifest import Manifest
+from rbpkit.manifest import Manifest
 from rbpkit.records import slug
 from rbpkit.summary import Summary
 from rbpkit.tools.study.notebooks import notebook_names, notebooks_dir, run

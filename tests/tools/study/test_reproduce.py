@@ -10,8 +10,8 @@ import torch
 from conftest import ROOT
 
 from rbpkit.errors import InputError
-from rbpkit.files.architectures import parameter_counts
-from rbpkit.files.manifest import Manifest
+from rbpkit.architectures import parameter_counts
+from rbpkit.manifest import Manifest
 from rbpkit.fit import fit_power_law
 from rbpkit.models import find_model
 from rbpkit.records import load_summaries

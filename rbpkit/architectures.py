@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbpkit.errors import InputError, nearest, reason
-from rbpkit.files.libraries import quiet
+from rbpkit.libraries import quiet
 
 if TYPE_CHECKING:
     from torch import nn
