@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from rbpkit.manifest import FORMAT, Manifest
-from rbpkit.writing import write_whole
 from rbpkit.records import Records, targets_digest, write_records
 from rbpkit.summary import packed
+from rbpkit.writing import write_whole
 
 GONE = ("threads", "folder", "sha256", "checksum")
 

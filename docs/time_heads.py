@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from rbpkit.architectures import ARCHITECTURES, paper_config
-from rbpkit.writing import write_whole
 from rbpkit.kernels.head_plan import plan_head
 from rbpkit.ranking import MEMORY_BYTES, counting_path, token_ranks
+from rbpkit.writing import write_whole
 
 SHAPES = ((256, 50_257, 2048), (768, 50_257, 2048), (256, 262_144, 512), (192, 4_096, 8192))
 """Width d of the states, vocabulary V, tokens."""

@@ -28,9 +28,8 @@ import rbpkit
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_name, check_path, check_whole, one_line
-from rbpkit.manifest import Manifest
-from rbpkit.models import load_model, model_in_memory, renamed
-from rbpkit.planning import job_key
+from rbpkit.manifest import JobKey, Manifest
+from rbpkit.models import FoundModel, load_model, model_in_memory, renamed
 from rbpkit.ranker import Ranker
 from rbpkit.ranking import NonFiniteError
 from rbpkit.records import (
@@ -214,6 +213,24 @@ def _opened(
         if missing:
             raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
         yield renamed(model, name, family)
+
+
+def job_key(model: Ranker | FoundModel, corpus: Corpus, max_length: int, stride: int) -> JobKey:
+    """The key of a model on a corpus.
+
+    A model whose context is shorter than `max_length` truncates there.
+    """
+    return JobKey(
+        model=model.name,
+        revision=model.revision,
+        corpus=corpus.id,
+        fingerprint=corpus.fingerprint,
+        documents=len(corpus.documents),
+        seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
+        dtype=model.dtype,
+        max_length=min(max_length, model.context or max_length),
+        stride=stride,
+    )
 
 
 def planned_manifest(

@@ -28,6 +28,13 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, GgufConfig, PreTrainedModel
 
 from rbpkit import plugins
+from rbpkit.architectures import (
+    base_of,
+    context_of,
+    family_of,
+    output_layer,
+    parameter_counts,
+)
 from rbpkit.checkpoints import (
     Checkpoint,
     Source,
@@ -39,13 +46,6 @@ from rbpkit.checkpoints import (
 )
 from rbpkit.encoding import Batch, EncodedCorpus
 from rbpkit.errors import InputError, check_path, reason
-from rbpkit.architectures import (
-    base_of,
-    context_of,
-    family_of,
-    output_layer,
-    parameter_counts,
-)
 from rbpkit.libraries import SPREAD, quiet, torch_device
 from rbpkit.output_head import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
@@ -103,11 +103,6 @@ class LoadedModel(Ranker):
                 " logits are ranked; many may be tied, so prefer --dtype float32"
             )
             self.notes = {**(self.notes or {}), "head": note}
-
-    @property
-    def default_family(self) -> str:
-        """The family that the model's config names."""
-        return family_of(self.model.config)
 
     @property
     def versions(self) -> dict[str, str]:

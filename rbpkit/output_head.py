@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
+from rbpkit.architectures import base_of, output_layer, short_factor_length
 from rbpkit.encoding import PAD_ID
 from rbpkit.errors import InputError
-from rbpkit.architectures import base_of, output_layer, short_factor_length
 
 PROBE_TEXT = "The model ranks 50,257 tokens;\n\tdef rank(x): return x"
 

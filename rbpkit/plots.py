@@ -37,9 +37,9 @@ from matplotlib.ticker import (
 from PIL import Image, ImageFilter
 
 from rbpkit.errors import InputError
-from rbpkit.writing import as_csv, write_whole
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, FAMILY_COLOURS, INK, OTHER, ordered_greys
+from rbpkit.writing import as_csv, write_whole
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ class Ranker(ABC):
     dtype, device: of its numbers; both are recorded, and the dtype is in the key of a job.
     notes: what a reader must know of it, as "quantised" -> a few words; None for nothing.
     padding_limit: sequences above it are never padded on the right; None if padding changes none.
-    folder: the local folder that it has its name from, as a whole path; else "".
     """
 
     name: str
@@ -49,12 +48,6 @@ class Ranker(ABC):
     device: str = "cpu"
     notes: Mapping[str, str] | None = None
     padding_limit: int | None = None
-    folder: str = ""
-
-    @property
-    def default_family(self) -> str:
-        """Its family if nobody gave it one."""
-        return self.family
 
     @property
     def versions(self) -> dict[str, str]:

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 from rbpkit.errors import InputError, check_path, check_ties, nearest, one_line
 from rbpkit.manifest import KEY, JobKey, Manifest, checksum
 from rbpkit.names import AnyPath, run_and_step
-from rbpkit.writing import write_whole
 from rbpkit.summary import Summary, labelled, summarise
+from rbpkit.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,9 +32,9 @@ from transformers import (
 )
 
 from rbpkit import paper
+from rbpkit.architectures import paper_config, parameter_counts
 from rbpkit.checkpoints import read_tokenizer
 from rbpkit.errors import InputError
-from rbpkit.architectures import paper_config, parameter_counts
 from rbpkit.models import find_model, load_model
 from rbpkit_pocket.families import V, load_tokenizer
 

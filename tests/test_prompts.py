@@ -12,10 +12,10 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
-from rbpkit.text_files import text_fingerprint
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import load_summaries
+from rbpkit.text_files import text_fingerprint
 
 ROWS = (
     {"q": "Which token is ranked first?", "a": "the most likely one"},

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit import paper
-from rbpkit.writing import as_csv, write_whole
 from rbpkit.fit import curves_of_all, fit_curves, models_of
+from rbpkit.writing import as_csv, write_whole
 from rbpkit_notebooks.choices import read_study
 
 CELL = ["dataset", "k", "family"]

@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rbpkit.writing import write_whole
 from rbpkit.measuring import measure
 from rbpkit.records import record_path
+from rbpkit.writing import write_whole
 from rbpkit_pocket import paths
 from rbpkit_pocket.captions import GLYPH_CORPORA, load_captioner, load_captions
 from rbpkit_pocket.glyphs import SIDE, load_glyphs, pictures

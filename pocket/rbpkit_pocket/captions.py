@@ -21,6 +21,7 @@ from PIL import Image
 from torch import Tensor, nn
 from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
 
+from rbpkit.architectures import output_layer
 from rbpkit.checkpoints import Source, fetch_weights, find_checkpoint, reading_options
 from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, check_text, chosen
 from rbpkit.encoding import (
@@ -38,17 +39,7 @@ from rbpkit.encoding import (
     truncated,
 )
 from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
-from rbpkit.architectures import output_layer
 from rbpkit.libraries import quiet
-from rbpkit.text_files import (
-    Columns,
-    Document,
-    checked_columns,
-    document_of,
-    list_files,
-    rows_of,
-    value_in,
-)
 from rbpkit.models import (
     Dtype,
     LoadedModel,
@@ -58,6 +49,15 @@ from rbpkit.models import (
     renamed,
 )
 from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
+from rbpkit.text_files import (
+    Columns,
+    Document,
+    checked_columns,
+    document_of,
+    list_files,
+    rows_of,
+    value_in,
+)
 from rbpkit_pocket import paths
 from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded
 

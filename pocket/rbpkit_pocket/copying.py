@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rbpkit.writing import as_csv, write_whole
 from rbpkit.models import LoadedModel
 from rbpkit.summary import interval, resample_weights
+from rbpkit.writing import as_csv, write_whole
 from rbpkit_pocket import paths
 
 LENGTH = 40

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rbpkit.errors import InputError
 from rbpkit.architectures import family_of
+from rbpkit.errors import InputError
 from rbpkit_pocket import paths
 
 if TYPE_CHECKING:

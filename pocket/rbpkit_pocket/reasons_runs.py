@@ -31,8 +31,8 @@ import torch
 
 from rbpkit.corpora import Corpus, load_corpus, protocol_order
 from rbpkit.errors import InputError
-from rbpkit.writing import write_whole
 from rbpkit.models import load_model
+from rbpkit.writing import write_whole
 from rbpkit_pocket import paths
 from rbpkit_pocket.contrasts import TEXTS
 from rbpkit_pocket.documents import PACKAGE_CORPORA, sections

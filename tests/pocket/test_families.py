@@ -9,8 +9,8 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2Config
 
 from rbpkit import paper
-from rbpkit.errors import InputError
 from rbpkit.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
+from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import ABLATION_RUNS, run_called

@@ -15,8 +15,8 @@ from nbconvert import HTMLExporter
 from papermill import PapermillExecutionError, execute_notebook
 
 from rbpkit.errors import InputError
-from rbpkit.writing import write_whole
 from rbpkit.tools.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
+from rbpkit.writing import write_whole
 from rbpkit_pocket.class_report.hand_ins import find_hand_ins
 
 

@@ -19,13 +19,12 @@ from cyclopts.validators import Number
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError, one_line
-from rbpkit.text_files import read_txt
-from rbpkit.writing import check_plain_file, write_whole
 from rbpkit.measuring import measure as measure_one
 from rbpkit.models import find_model, load_model
 from rbpkit.ranker import Ranker
 from rbpkit.records import slug
 from rbpkit.summary import Summary
+from rbpkit.text_files import read_txt
 from rbpkit.tools import rank_view
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import (
@@ -38,6 +37,7 @@ from rbpkit.tools.cli.common import (
 )
 from rbpkit.tools.cli.options import options_of
 from rbpkit.tools.study.checks import folder_to_write
+from rbpkit.writing import check_plain_file, write_whole
 
 # --revision is that of a model; a parameter file pins data sets too.
 TextOptions = options_of(load_corpus, "Text", leave_out=("revision",))

@@ -17,7 +17,6 @@ import pandas as pd
 
 from rbpkit import paper, plugins
 from rbpkit.errors import InputError
-from rbpkit.writing import as_csv, write_whole
 from rbpkit.fit import Measured, curves_of_all, fit_all, fit_curves
 from rbpkit.records import slug
 from rbpkit.summary import Summary
@@ -26,6 +25,7 @@ from rbpkit.tools.study.jobs import study_models
 from rbpkit.tools.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.tools.study.params import Params
 from rbpkit.tools.study.sweep import sweep
+from rbpkit.writing import as_csv, write_whole
 
 # How far a measured value may be from the reference. Another processor sums in another order, so
 # that here and there two logits that nearly tie change places: 2e-4 is six tokens of the smallest

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
-from rbpkit.measuring import Measurement, measure
+from rbpkit.measuring import Measurement, job_key, measure
 from rbpkit.models import FoundModel, find_model, load_model
-from rbpkit.planning import job_key
 from rbpkit.ranker import Ranker
 from rbpkit.records import find_done, read_manifest, record_path, slug, summary_of
 from rbpkit.tools.study.engines import InThisProcess, Start, in_processes, on_ray

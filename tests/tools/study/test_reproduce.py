@@ -9,10 +9,10 @@ import pytest
 import torch
 from conftest import ROOT
 
-from rbpkit.errors import InputError
 from rbpkit.architectures import parameter_counts
-from rbpkit.manifest import Manifest
+from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
+from rbpkit.manifest import Manifest
 from rbpkit.models import find_model
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
