@@ -27,9 +27,8 @@ DRAWINGS = ROOT / "notebooks" / "rbpkit_notebooks"
 # what these may import. "" is the helper, the modules at the top of rbpkit/. None may import the
 # laboratory, which imports rbpkit.
 MAY_IMPORT = {
-    "files": {"errors"},
     "kernels": {"errors"},
-    "": {"files", "kernels"},
+    "": {"kernels"},
     "tools": {""},
     "tools.study": {"tools"},
     "tools.cli": {"tools.study"},
