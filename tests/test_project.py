@@ -43,7 +43,7 @@ MAY_HOLD = {
     "rbpkit/tools/study": 1_209,  # pictures that stay: 43
     "rbpkit/tools/cli": 934,
     "pocket": 5_910,  # captions and the rule of predict --pairs; reasons for one axis: 1,390
-    "notebooks/rbpkit_notebooks": 4_700,
+    "notebooks/rbpkit_notebooks": 4_990,  # why one axis: 280
     "tests": 10_356,  # predictors of margins: 125; verdicts: 130; golden numbers, guarantees: 260
     "docs": 1_635,  # options from signatures: 59; records of the version before: 54
 }

@@ -184,7 +184,7 @@ climb.z_own.unstack().round(1)
 # %% [markdown]
 # **By its own scatter GPT-2 climbs on Wiki alone.** On AusLegal the two larger models miss more than the two smaller ones (525, 458, 630 and 611 at 20,000), but so unevenly that 1.2 and 1.3 standard errors are left. Four points make this rough. HotpotQA is too short to see a climb as small as that of AusLegal; it would have seen that of Wiki.
 #
-# A test that does not reject has not shown that there is nothing. Suppose that each model is off its line by a factor of its own, typically 20%. How often would the test see that?
+# A test that does not reject has not shown that there is nothing. Suppose that each model is off its line by some factor, typically 20%. How often would the test see that?
 
 
 # %%
@@ -263,7 +263,7 @@ whole.assign(times=enough)[["k", "family", "chi2", "degrees", "times"]].round(1)
 #
 # Could a curve do it instead? A parabola in the logarithms takes OPT only to 65 at 20,000, and Pythia from 91 to 83.
 #
-# **Exercise 2.** Somebody objects: "Perhaps all five OPTs are off, each by a factor of its own on all texts. The worst one left out, the rest will always look better." Simulate this. How often is one model enough? (To discuss; [our answer](../docs/solutions/05_section_4_3_large_k.md).)
+# **Exercise 2.** Somebody objects: "Perhaps all five OPTs are off, each by one factor on all texts. The worst one left out, the rest will always look better." Simulate this. How often is one model enough? (To discuss; [our answer](../docs/solutions/05_section_4_3_large_k.md).)
 #
 # <details><summary>Hint</summary>Draw one factor for each model, use it on all three texts, and keep the draws that scatter at least half as much as OPT.</details>
 #

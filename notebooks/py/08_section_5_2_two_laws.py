@@ -262,7 +262,7 @@ reached.assign(counted=by_rank["entropy"]).round(2)
 #
 # <details><summary>Are the exponents near each other on other texts?</summary>
 #
-# Of Table 1's 24 pairs, 13 are within 10%, 5 within 5% and 20 within 20%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA. In the other 20 pairs CE is steeper 17 times. GPT-2 on Github (2.81) stands out.
+# Of Table 1's 24 pairs, 13 are within 10%, 5 within 5% and 20 within 20%. $-\log\mathrm{RBP}_1$ is steeper in all 4 pairs of HotpotQA. In the other 20 pairs CE is steeper 17 times. GPT-2 on Github (2.81) is far from the rest.
 #
 # </details>
 

@@ -63,7 +63,7 @@ def stairs(terms: pd.Series, figures_dir: str) -> None:
 
 def area(path: pd.DataFrame, share: pd.Series, figures_dir: str) -> None:
     """What H is made of, for the ten Pythias; share: of the fraction in H."""
-    title = "The “negligible” fraction is most of $H$"
+    title = "The fraction is most of $H$"
     with plots.panel(title, "ten Pythias, by the closed form", 3.6) as axes:
         axes.fill_between(path["S"], path["-log p_1"], color=GREYS[0], linewidth=0)
         axes.fill_between(path["S"], path["-log p_1"], path["H"], color=CONTEXT, linewidth=0)

@@ -1,0 +1,259 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Beyond the paper: why one axis?
+#
+# Here are two *pocket models* (small models that we trained) on one text, `pocket:prose`.
+#
+# | | size $S$ | cross-entropy | $\mathrm{RBP}_{10}$ |
+# |---|---|---|---|
+# | GPT-2 | 25,472 | 4.58 | 48.8% |
+# | Pythia | 3,114,432 | 3.08 | 70.1% |
+#
+# The size counts parameters without embeddings. Cross-entropy, CE, is the mean of $-\log p$ in nats, where $p$ is the probability that the model gave to the true token. $\mathrm{RBP}_k$ is the share of places at which the true token is among the model's first $k$ guesses.
+#
+# A *prediction* is a probability for every token. Its *entropy* $h$ is the mean of $-\log p$ that the model itself expects there: near 0 if it is sure of one token, and 8.3 nats if all 4,096 tokens are equally likely.
+#
+# Take the predictions whose entropy is close to 4.28 nats. The GPT-2 has the true token among its first ten guesses in 62.1% of them. The Pythia, 122 times as large, has it in 61.6%.
+#
+# **Guess.** Here the two are right equally often. Why, then, is the Pythia so much better over the whole text? Is 4.28 nats an exception, or do the models differ in something else?
+#
+# *[Glossary](../docs/glossary.md). [What this notebook draws](../notebooks/rbpkit_notebooks/notebook_21.py). Logarithms are natural.*
+
+# %% tags=["parameters", "hide-input"]
+records_dir = ""  # records of your own are not used here: the tables of entropies are ours
+figures_dir = ""  # where to write figures and their points; empty: nowhere
+
+# %%
+import numpy as np
+import pandas as pd
+
+from rbpkit.check import check_parameters
+from rbpkit_notebooks import notebook_21 as draw
+from rbpkit_pocket import paths, reasons, reasons_judged
+
+check_parameters(globals())
+# 25 models on five texts: what happened in each of 36 bins of entropy
+known = reasons_judged.load_jobs("known")
+small = known["gpt2-w32-l2", "prose"]
+large = known["pythia-w192-l7", "prose"]
+
+# %%
+BIN = 18  # entropies around 4.28 nats
+for model in (small, large):
+    here = model.bins == BIN
+    hits = model.hits[10][here].sum()
+    rate = hits / model.n[here].sum()
+    less_sure = model.bins > BIN
+    share = model.n[less_sure].sum() / model.n.sum()
+    print(f"{model.model}: {rate:.1%} hits here; {share:.0%} of its predictions are less sure")
+draw.two_models(small, large, BIN, figures_dir)
+
+# %% [markdown]
+# **At one entropy the two models have nearly the same hit rate at $k = 10$. But 72% of the GPT-2's predictions are less sure than these, and only 32% of the Pythia's.** So 4.28 nats is no exception. Contexts differ: some settle the next token, others leave it open. The larger model is sure in more of them, so its *histogram* of entropies lies to the left.
+#
+# ## A histogram that moves
+#
+# Let $G_k(h)$ be the hit rate of predictions with entropy $h$. The mean of $G_k(h)$ over all predictions is $\mathrm{RBP}_k$. What if the GPT-2 keeps its curve $G_k$, and gets the Pythia's histogram?
+
+# %%
+curves = reasons.hit_curves([small])
+for k in (1, 10, 100):
+    before = small.total(small.hits[k])
+    # The small model's hit rates, at the large model's entropies
+    moved = large.mean(curves[k](large.h))
+    measured = large.total(large.hits[k])
+    print(f"k = {k:3}: GPT-2 {before:.1%}, moved {moved:.1%}; Pythia {measured:.1%}")
+
+# %% [markdown]
+# **The Pythia's histogram takes the GPT-2 from 48.8% to 71.4% at $k = 10$, and the Pythia itself has 70.1%.** At $k = 1$ this goes too far: at one entropy the GPT-2's first guess is right more often.
+#
+# On one text the *rank losses*, $-\log \mathrm{RBP}_k$, of all our models lie close to one line in CE ([notebook 17](17_one_axis.ipynb)). Have we found the reason? If all models share one curve, the histogram decides the ranks at every $k$, and likewise CE.
+#
+# **Exercise 1.** A model has 50% of its predictions at an entropy where 90% are hits, 30% where 60% are, and 20% where 20% are. A better model has the same hit rates, and 70%, 20% and 10% of its predictions there. What is its RBP, to two decimals?
+#
+# <details><summary>Hint</summary>Weight each hit rate by its share of the predictions.</details>
+
+# %%
+answer_1 = None  # an RBP, between 0 and 1
+draw.check(1, answer_1)
+
+# %% [markdown]
+# ## What holds by definition
+#
+# Part of this is no discovery. The *own mass* of a prediction is the probability that it gives to its first $k$ guesses, and $M_k$ is its mean. A *calibrated* model is right about itself: of all tokens to which it gives 30%, 30% come true. For such a model, by definition,
+#
+# $$\mathrm{RBP}_k = M_k, \qquad \mathrm{CE} = \text{the mean of } h.$$
+#
+# Three questions are left. Are the models calibrated? Does the entropy decide the own mass? And does the histogram tell more than CE?
+#
+# For the first we compare the rank loss by own mass, $-\log M_k$, with the measured one: for the models as they are ($T = 1$), and after dividing all logits by a *temperature* for each model and text, which was fitted on the other half of the text.
+
+# %%
+rows = {}
+for way, jobs in draw.read_temperatures().items():
+    for text in reasons.KNOWN_TEXTS:
+        of_text = reasons_judged.of_text(jobs, text)
+        # log of -log M_k over -log RBP_k in percent, mean of the 25
+        errors = reasons_judged.calibration_errors(of_text)
+        for k, error in errors.items():
+            rows[text, k, way] = error
+by_own_mass = pd.Series(rows).unstack([1, 2])
+print(by_own_mass.round(1).to_string())
+
+# %% [markdown]
+# *Percent of the rank loss, at three $k$. Above zero, a model is better than it believes.*
+#
+# **At $k = 1$ the models misjudge their rank loss by 3 to 8%, upwards or downwards. With a temperature, the mean of the 25 is within 1.5% on all five texts. At $k = 100$ up to 9% is left.**
+#
+# **Exercise 2.** A model gives its first guess a probability of 0.40 in the mean, and its $\mathrm{RBP}_1$ is 0.37. By how many percent is its rank loss by own mass off, as a difference of logarithms, to one decimal?
+#
+# <details><summary>Hint</summary>log(-log 0.40) - log(-log 0.37).</details>
+
+# %%
+answer_2 = None  # percent, with its sign
+draw.check(2, answer_2)
+
+# %% [markdown]
+# ## One shape for all predictions?
+#
+# If all predictions had one shape, the entropy would decide the own mass. The best-known shape is Zipf's: the $r$-th guess has a probability in proportion to $r^{-s}$. The entropy gives $s$, and $s$ gives the mass of the first $k$ guesses.
+
+# %%
+rows = {}
+for text in reasons.KNOWN_TEXTS:
+    shape = []
+    level = []
+    for model in reasons_judged.of_text(known, text):
+        by_zipf = reasons.by_zipf(model, k=1)
+        shape.append(by_zipf - reasons.own_mass(model, k=1))
+        level.append(by_zipf - model.y(k=1))  # y is the log of the measured rank loss
+    rows[text] = {"from own mass": np.mean(shape), "from measured": np.mean(level)}
+off_zipf = 100 * pd.DataFrame(rows).T
+print(off_zipf.round(1).to_string())
+draw.shapes(known, "prose", figures_dir)
+
+# %% [markdown]
+# *Table: how far Zipf's rank loss at $k = 1$ is from that by own mass, and from the measured one; percent, mean of the 25.*
+#
+# **On the whole, Zipf's shape gives the first guess too much: its rank loss at $k = 1$ is 7 to 9% below that by own mass.** On prose it agrees with the measured one all the same, since two errors cancel. On readme and humaneval they do not.
+#
+# ## A borrowed histogram
+#
+# If the histogram tells more than CE, a model's own should give its ranks better than another's. We predict the models of each family with curves from the three others. One prediction takes the model's *own* entropies. One *borrows* those of the model with the nearest CE in the other families, times a number that makes CE right. The third is a *line* in CE.
+#
+# **Guess.** Which comes closest?
+
+# %%
+rows = []
+for text, family, others in draw.families_and_others(known):
+    curves = reasons.hit_curves(others)
+    nll_curve = reasons.loss_curve(others)  # the mean of -log p given the entropy
+    log_CE = np.log([other.CE for other in others])
+    for model in family:
+        borrowed = reasons.by_other(model, others, nll_curve, curves)
+        for k in reasons.LEVELS:
+            own = reasons.by_entropy(model, curves[k])
+            y = np.array([other.y(k) for other in others])
+            line = reasons.parabola(log_CE, y, degree=1)
+            on_line = line(np.log(model.CE))
+            off = np.array([own, borrowed[k], on_line]) - model.y(k)
+            rows.append((text, k, *off))
+
+# %%
+columns = ["text", "k", "own", "borrowed", "line"]
+off = pd.DataFrame(rows, columns=columns)
+of_cells = off.groupby(["text", "k"]).agg(reasons.root_mean_square)
+print((100 * of_cells.median()).round(1).to_string())
+
+# %% [markdown]
+# *Percent of the rank loss: root mean square over the models, median of five texts and three $k$.*
+#
+# **A model's own histogram misses by 3.5%, a borrowed one by 2.0%, and the line in CE by 1.4%.** So the reason does worse than the rule that it should explain.
+#
+# ## Runs with another training
+#
+# All this we knew when we [fixed](../docs/margins.md) seven questions and their margins. Do entropies tell more if the training changes? Then we trained 55 Pythias, among them some with *smoothed* targets (the true token gets 90% of the probability, and all tokens share the rest), other rates, depths and mixtures of texts.
+#
+# Each run has two shifts, both from a parabola in CE through the 25 models. $r$ is the shift of its log rank loss; $c$ is the shift that its histogram promises, with the curves $G_k$ of the 25. If histograms are the reason, $r = c$. What is left is
+#
+# $$q = \frac{\sum (r-c)^2}{\sum r^2}.$$
+#
+# It is 0 if histograms tell all, and 1 if they help no more than $c = 0$ does.
+
+# %%
+runs, unit_of = draw.read_runs()
+# The units are recipe, size and checkpoint: means of texts and seeds
+shifts = reasons_judged.residuals(runs, known, unit_of)
+for k in reasons.LEVELS:
+    of_k = shifts.xs(k, level="k")
+    r = of_k["r"]
+    c = of_k["C"]
+    q = np.sum((r - c) ** 2) / np.sum(r**2)
+    furthest = f"|c| up to {c.abs().max():.1%}, |r| up to {r.abs().max():.1%}"
+    print(f"k = {k:3}: {furthest}, q = {q:.0f}")
+draw.expected_and_measured(shifts, figures_dir)
+
+# %% [markdown]
+# **In 25 units, histograms promise shifts of up to 30%, and the rank losses shift by at most 5.7%. The two have nothing to do with each other.** Smoothing makes a model less sure, and its histogram promises a rank loss that is 17 to 30% higher. The measured one is 1 to 3% lower. So at one entropy a smoothed model is right more often: $G_k$ moves with the histogram.
+#
+# **Exercise 3.** Two runs have $r$ = +1% and -2%, and $c$ = +20% and +10%. What is $q$, to the nearest whole number?
+#
+# <details><summary>Hint</summary>Square the two differences, and add.</details>
+
+# %%
+answer_3 = None  # a number without a unit
+draw.check(3, answer_3)
+
+# %% [markdown]
+# ## What was fixed, and what came out
+#
+# For questions 1, 3, 4 and 5 the 25 models read three new texts: Django's topics, JavaScript, and tables of measurements. *Proportional odds* means that the logarithm of $\mathrm{RBP}_k/(1 - \mathrm{RBP}_k)$ falls by one number per nat of CE, whatever the $k$. $\varepsilon_k$ is the exponent of the rank loss in CE.
+
+# %%
+draw.seven_answers(known, shifts, draw.read_temperatures())
+
+# %% [markdown]
+# *Conditions in short; in full in the [margins](../docs/margins.md).*
+#
+# **Five of seven failed, and nothing holds as a whole.** We had expected that of 1 and 2. Question 6 fails by its rule, but only at a CE beyond the models of the curve, where we do not know how it goes on. Inside, the error is at most 2.5%. Question 7 holds in part by one reading of its "mean", and fails by another.
+#
+# ## Where it breaks
+#
+# Large $k$: an [earlier test](../docs/margins.md) gave the exponents of eight Pythias from their own mass, with a temperature for each.
+
+# %%
+theories = pd.read_csv(paths.TABLES / "theories.csv")
+pythia = theories[theories["family"] == "Pythia"]
+off = (pythia["tau"] / pythia["measured"] - 1).abs()
+worst = 100 * off.groupby(pythia["k"]).max()  # of two texts
+print("off by, percent:", worst.loc[100:].round(1).to_dict())
+
+# Overconfidence: two published models, quantised to four bits, at T = 1
+rows = {}
+for (model, text), job in reasons_judged.load_jobs("R").items():
+    rows[model, text] = reasons_judged.calibration_errors([job])
+print(pd.DataFrame(rows).T.round(1).to_string())
+
+# %% [markdown]
+# **The exponents are 4.5% off at $k = 100$, 7.1% at 200 and 29.6% at 1,000. SmolLM2 and Gemma believe in a smaller rank loss than they have, in all 12 cells, by 1 to 30%.** On the measurements even the axis is lost: the line in CE has an $R^2$ of 0.59. Of large models we know no published entropies.
+#
+# ## What to keep
+#
+# **Two models of very different size can be right nearly equally often at one entropy. Yet histograms of entropies failed as the reason for the axis: they do not tell how far a run's ranks are from what CE says.** Zipf's shape and proportional odds failed as well. A temperature sets the level of $\mathrm{RBP}_1$.
+#
+# **What stays open** is the question of the title.
+#
+# **Our verdicts** are in the table. The margins are ours, since the paper claims nothing of this.
+#
+# **Related.** [Guo et al.](https://arxiv.org/abs/1706.04599) fit one temperature for calibration. Shannon ([1951](https://doi.org/10.1002/j.1538-7305.1951.tb01366.x)) bounds entropy by shares of ranks.
