@@ -176,7 +176,7 @@ def test_wrong_paths_and_arguments(tmp_path):
 
 
 def test_the_shipped_humaneval_follows_the_protocol_and_names_no_path_of_the_machine():
-    corpus = load_corpus("Pocket:HumanEval")
+    corpus = load_corpus("pocket:humaneval")
     assert corpus.fingerprint == HUMANEVAL  # of the hub's, joined and shuffled
     in_order = load_corpus("pocket:humaneval", seed=None).documents
     assert corpus.documents == tuple(in_order[i] for i in protocol_order(164))
