@@ -37,6 +37,8 @@ check = check_of("21")
 
 BIN_WIDTH = np.log(V) / BINS
 GREY_OF = dict(zip(LEVELS, GREYS, strict=True))
+SHIFT_OF = {"own": "C", "borrowed": "F"}
+"""Whose histogram -> its predictor, a column of `reasons_judged.residuals`."""
 ENTROPY = "entropy $h$ of the prediction, nats"
 
 
