@@ -333,7 +333,7 @@ if len(by_text.dropna()):  # your own records may have no entropies
 #
 # **On one text and with one tokenizer, CE gives a model's rank losses two to three times as closely as its size does. At $k$ = 1 and 10 much of that is one quality: another text's CE misses about twice as far.** To predict a top-1 accuracy from a known pair of similar CE, take $-\log \mathrm{acc}$ in proportion to CE. For larger $k$, or far from the pair, use the text's own slope.
 #
-# **What stays open** is why the models lie on one line. Models of other mixtures of text lie on it, to 2.5%, on the text that they were trained on. On a text that is foreign to them they miss by up to 17%, beyond the range of the line. Of three new texts, one (tables of measurements) has no line at all ([margins](../docs/margins.md)). [Notebook 20](20_beyond_cross_entropy.ipynb) shows what leaves the line.
+# **What stays open** is why the models lie on one line ([notebook 21](21_why_one_axis.ipynb)). Models of other mixtures of text lie on it, to 2.5%, on the text that they were trained on. On a text that is foreign to them they miss by up to 17%, beyond the range of the line. Of three new texts, one (tables of measurements) has no line at all ([margins](../docs/margins.md)). [Notebook 20](20_beyond_cross_entropy.ipynb) shows what leaves the line.
 #
 # **Our verdicts.** The blind rule holds, by its margin. An earlier margin, on exponents of ablations, failed with 12 models and was undecided with 19 ([margins](../docs/margins.md)).
 #

@@ -287,7 +287,7 @@ draw.check(3, answer_3)
 #
 # **Two models with the same cross-entropy need not rank alike. Smoothed targets raise CE by 1.4% and leave the first guesses as they are. At one CE, deep models and those of a lower rate have better first guesses and a worse $\mathrm{RBP}_{100}$.** All of these are effects of a few percent.
 #
-# **What stays open.** There are three seeds, and all runs are small and short. Why depth acts in this way, we do not know; and a deep run also has a higher rate. Three small partners decide on depth and rate at one CE. Dropout stays within 1% only up to $k = 100$.
+# **What stays open.** There are three seeds, and all runs are small and short. Why depth acts in this way, we do not know; and a deep run also has a higher rate. Three small partners decide on depth and rate at one CE. Dropout stays within 1% only up to $k = 100$. [Notebook 21](21_why_one_axis.ipynb) asks whether entropies tell what CE does not.
 #
 # ## Our verdicts
 

@@ -100,6 +100,9 @@ def measured(loaded: Ranker, text: Corpus, folder: Path, reading: Mapping[str, A
     speed = summary.tokens / max(summary.manifest.seconds, 1e-9)
     state = "done before, not measured again" if result.found_done else f"{speed:,.0f} tokens/s"
     say(f"{summary.manifest.model}: {summary.tokens:,} tokens; {state}")
+    if summary.document_p_max is not None:  # a calibrated model has both alike
+        mean = summary.document_p_max.sum() / summary.tokens
+        say(f"mean p_max {mean:.4f}, RBP_1 {summary.rbp(1):.4f}")
     return summary
 
 
