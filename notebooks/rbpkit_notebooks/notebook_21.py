@@ -73,7 +73,7 @@ def two_models(small: Job, large: Job, at: int, figures_dir: str) -> None:
     at: the bin of the guess.
     """
     rows = []
-    with plots.panels(3.7, NARROW + 1.4, ncols=2) as (figure, (rates, shares)):
+    with plots.panels(3.6, NARROW + 1, ncols=2) as (figure, (rates, shares)):
         for job in (small, large):
             family = MODELS[job.model]
             ink = plots.ink_of(family)
@@ -99,7 +99,7 @@ def two_models(small: Job, large: Job, at: int, figures_dir: str) -> None:
         )
         rates.set(ylim=(0, 1.05), title="hit rate at k = 10", xlabel="entropy $h$, nats")
         shares.set(ylim=(0, 10.5), title="% of predictions", xlabel="entropy $h$, nats")
-        line = f"two models on {small.text}, by the entropy of their predictions"
+        line = f"two models on {small.text}; left: entropies of 30 predictions or more"
         headed_row(figure, "Nearly one curve, and a histogram that moves", line)
     columns = ["model", "text", "bin", "entropy", "predictions", "hits_10"]
     plots.save(figure, pd.DataFrame(rows, columns=columns), figures_dir, "21_histograms")
