@@ -236,13 +236,15 @@ def test_fits_of_all_that_was_measured():
         fit_all([])
 
 
-@pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride", "tokens"])
+@pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride", "tokens", "targets"])
 def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
     other = make([1, 2], name="small", S=10)  # as another tokenizer would cut it
     if setting != "tokens":
-        manifest = SMALL.manifest.model_copy(update={setting: 8})
+        value = "other" if setting == "targets" else 8
+        manifest = SMALL.manifest.model_copy(update={setting: value})
         other = dataclasses.replace(SMALL, manifest=manifest)
-    with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {setting}"):
+    says = "tokens" if setting == "targets" else setting
+    with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {says}"):
         rbp_curve([other, MIDDLE, LARGE], 1)
 
 

@@ -25,6 +25,7 @@ from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, measured_ranks, rank_columns
 from rbpkit.models import load_model, model_in_memory
+from rbpkit.paired import differences
 from rbpkit.records import Records, load_summaries
 from rbpkit.summary import interval, resample_weights
 
@@ -229,8 +230,10 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
             later.setattr("transformers.configuration_utils.__version__", "9.9")
             assert measure(model, TEXTS[:2], out, tokenizer=tokenizer).found_done
         if count > 1:
-            with pytest.raises(InputError, match="with other weights"):
-                measure(model, TEXTS[:2], tmp_path / "1", tokenizer=tokenizer, name=name)
+            with monkeypatch.context() as unable:  # refused before anything is ranked
+                unable.setattr("rbpkit.measuring.ranked", None)
+                with pytest.raises(InputError, match="with other weights"):
+                    measure(model, TEXTS[:2], tmp_path / "1", tokenizer=tokenizer, name=name)
         manifest = first.summary.manifest
         assert manifest.model == type(model).__name__
         revisions.add(manifest.revision)
@@ -263,6 +266,17 @@ def test_a_peft_model_in_memory_is_its_base_model_with_the_adapter(in_memory, op
     model = peft.get_peft_model(type(network)(network.config), prompt)
     with pytest.raises(InputError, match="an adapter of the prompt"):
         measure(model, TEXTS, tokenizer=tokenizer)
+
+
+def test_as_many_tokens_of_another_tokenizer_do_not_compare(in_memory):
+    network, tokenizer = in_memory
+    texts = ["a b C d", "e F g"]
+    one = measure(network, texts, tokenizer=tokenizer).summary
+    tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
+    other = measure(network, texts, tokenizer=tokenizer).summary
+    assert one.document_tokens.tolist() == other.document_tokens.tolist()
+    with pytest.raises(InputError, match="tokenizers cut the documents differently"):
+        differences(one, other, (1,))
 
 
 def test_the_result_answers_from_the_records(in_memory, tmp_path):

@@ -61,15 +61,17 @@ def test_from_k_equal_to_V_on_there_is_no_difference():
 def test_what_does_not_compare_is_refused(pair):
     a, b = pair
     others = {
-        "corpus": "c",
-        "fingerprint": "0" * 64,
-        "documents": 9,
-        "max_length": 100,
-        "stride": 9,
+        "corpus": ("c", "corpus"),
+        "fingerprint": ("0" * 64, "fingerprint"),
+        "documents": (9, "documents"),
+        "max_length": (100, "max_length"),
+        "stride": (9, "stride"),
+        # As many tokens in each document, and others: of another tokenizer.
+        "targets": ("0" * 16, "bits_per_byte"),
     }
-    for setting, value in others.items():
+    for setting, (value, says) in others.items():
         other = dataclasses.replace(b, manifest=b.manifest.model_copy(update={setting: value}))
-        with pytest.raises(InputError, match=setting):
+        with pytest.raises(InputError, match=says):
             differences(a, other, (1,))
     tokens = b.document_tokens.copy()
     tokens[0] += 1
