@@ -34,7 +34,7 @@ from matplotlib.ticker import (
     NullFormatter,
     NullLocator,
 )
-from PIL import Image, ImageFilter
+from PIL import Image
 
 from rbpkit.errors import InputError
 from rbpkit.fit import Curve, fit_power_law
@@ -69,7 +69,6 @@ SAVED_DPI = 200
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
 FINEST_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)  # ticks of each decade
 FORMATS = ("png", "pdf", "svg")
-SAME_LEVELS = 24  # of 255: how much colours may differ in pictures that look the same
 # The metadata of each format that hold a date: without one, the same figure is the same bytes.
 NO_DATE: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -197,12 +196,6 @@ def for_text(colour: str) -> str:
         rgb *= 0.98
     red, green, blue = rgb
     return to_hex((red, green, blue))
-
-
-def whiskers(table: pd.DataFrame, value: str) -> np.ndarray:
-    """(2, n): how far `value`_low and `value`_high are from `value`."""
-    low_high = table[[f"{value}_low", f"{value}_high"]].to_numpy().T
-    return np.abs(low_high - table[value].to_numpy())
 
 
 def family_marks(families: Iterable[str]) -> list[Line2D]:
@@ -476,25 +469,6 @@ def with_palette(png: bytes) -> bytes:
     smaller = io.BytesIO()
     few_colours.save(smaller, "PNG", optimize=True, dpi=picture.info.get("dpi"))
     return smaller.getvalue()
-
-
-def looks_same(old: bytes, new: bytes) -> bool:
-    """Whether two PNGs differ in nothing but their palettes, and the edges of lines and letters.
-
-    They have the same size, and no pixel of either is darker or lighter, by more than
-    `SAME_LEVELS`, than all of the nine pixels around its place in the other.
-    """
-    first, second = (Image.open(io.BytesIO(png)).convert("RGB") for png in (old, new))
-    return first.size == second.size and _is_near(first, second) and _is_near(second, first)
-
-
-def _is_near(picture: Image.Image, other: Image.Image) -> bool:
-    """Whether each pixel of `picture` is as dark as one of the nine around its place in `other`."""
-    pixels = np.asarray(picture, dtype=int)
-    darkest = np.asarray(other.filter(ImageFilter.MinFilter(3)), dtype=int)
-    lightest = np.asarray(other.filter(ImageFilter.MaxFilter(3)), dtype=int)
-    is_between = (pixels >= darkest - SAME_LEVELS) & (pixels <= lightest + SAME_LEVELS)
-    return bool(is_between.all())
 
 
 def show(drawn: Figure | Axes) -> Figure:

@@ -126,11 +126,11 @@ def edit_json(path: Path, **changes: object) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file below, without locks."""
+    """Every file below."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix != ".lock"
+        if path.is_file()
     }
 
 

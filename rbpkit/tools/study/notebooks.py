@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import os
 import sys
 import tempfile
@@ -17,12 +18,14 @@ from typing import Any
 
 import jupytext
 import nbformat
+import numpy as np
 import pandas as pd
 import papermill
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
+from PIL import Image, ImageFilter
 from traitlets.config import Config
 
 import rbpkit
@@ -33,6 +36,7 @@ from rbpkit.writing import write_whole
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
 FOLDS = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
+SAME_LEVELS = 24  # of 255: how much colours may differ in pictures that look the same
 SAME_DIGITS = 1e-4  # relative: numbers of a figure's points that are nearer to each other are equal
 
 
@@ -120,7 +124,7 @@ def execute(name: str, notebook: nbformat.NotebookNode) -> None:
 def build(name: str) -> Path:
     """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
 
-    A picture that looks the same as before (`plots.looks_same`) stays as it is, and so do points
+    A picture that looks the same as before (`looks_same`) stays as it is, and so do points
     that differ in late digits. Raises InputError if a cell fails; the old files stay.
     """
     notebook, folder = from_twin(name), notebooks_dir()
@@ -152,7 +156,7 @@ def _store_figures(made: Path, figures: Path) -> None:
 def _shows_same(old: Path, new: Path) -> bool:
     """Whether pictures look the same, or points differ in digits that a processor decides."""
     if new.suffix == ".png":
-        return plots.looks_same(old.read_bytes(), new.read_bytes())
+        return looks_same(old.read_bytes(), new.read_bytes())
     if new.suffix != ".csv":
         return False
     try:
@@ -169,7 +173,7 @@ def _keep_pictures(notebook: nbformat.NotebookNode, path: Path) -> None:
         old_pictures = [data["image/png"] for data in _pictures(nbformat.read(path, as_version=4))]
     for data in _pictures(notebook):
         new = base64.b64decode(data["image/png"])
-        same = [old for old in old_pictures if plots.looks_same(base64.b64decode(old), new)]
+        same = [old for old in old_pictures if looks_same(base64.b64decode(old), new)]
         smaller = base64.b64encode(plots.with_palette(new)).decode()
         data["image/png"] = same[0] if same else smaller
 
@@ -206,6 +210,25 @@ def _main() -> None:
     except InputError as error:
         print(f"rbpkit: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def looks_same(old: bytes, new: bytes) -> bool:
+    """Whether two PNGs differ in nothing but their palettes, and the edges of lines and letters.
+
+    They have the same size, and no pixel of either is darker or lighter, by more than
+    `SAME_LEVELS`, than all of the nine pixels around its place in the other.
+    """
+    first, second = (Image.open(io.BytesIO(png)).convert("RGB") for png in (old, new))
+    return first.size == second.size and _is_near(first, second) and _is_near(second, first)
+
+
+def _is_near(picture: Image.Image, other: Image.Image) -> bool:
+    """Whether each pixel of `picture` is as dark as one of the nine around its place in `other`."""
+    pixels = np.asarray(picture, dtype=int)
+    darkest = np.asarray(other.filter(ImageFilter.MinFilter(3)), dtype=int)
+    lightest = np.asarray(other.filter(ImageFilter.MaxFilter(3)), dtype=int)
+    is_between = (pixels >= darkest - SAME_LEVELS) & (pixels <= lightest + SAME_LEVELS)
+    return bool(is_between.all())
 
 
 if __name__ == "__main__":
