@@ -245,7 +245,7 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest of the records at `path`, without their columns; InputError if damaged."""
     try:
         metadata = pq.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, ValueError) as error:
         raise InputError(f"{path}: not readable records ({one_line(error)})") from error
     return Manifest.from_json(metadata.get(b"rbpkit", b"{}"), path)
 

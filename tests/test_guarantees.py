@@ -34,7 +34,8 @@ GUARANTEES = {
         test_S_of_git_leaves_out_the_tower_inside
         test_S_of_a_model_that_is_its_own_base_leaves_out_the_head""",
     "a hub id and a folder of one model give the same ids": """
-        test_a_hub_id_has_the_ids_of_its_folder test_text_is_cut_as_tokenizer_json_says""",
+        test_a_hub_id_has_the_ids_of_its_folder test_text_is_cut_as_tokenizer_json_says
+        test_the_ends_of_a_text_are_those_that_the_folder_names""",
     "stride < max_length, no stride with prompts, special tokens survive a cut prompt": """
         test_with_a_stride_each_token_is_scored_once_in_the_first_window_that_predicts_it
         test_what_cannot_be_is_one_line

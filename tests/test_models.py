@@ -454,6 +454,15 @@ def test_text_is_cut_as_tokenizer_json_says(kind, described, tmp_path):
     assert max(found.get_vocab().values()) < V
 
 
+@pytest.mark.parametrize("puts_it", [True, False])
+def test_the_ends_of_a_text_are_those_that_the_folder_names(puts_it, neox):
+    """The tokenizer.json puts nothing there, and its folder may say that a token goes first."""
+    edit_json(neox / "tokenizer_config.json", add_bos_token=puts_it, bos_token="<|endoftext|>")
+    first, *rest = load_model(neox).tokenizer(TEXT)["input_ids"]
+    assert (first == 0) is puts_it
+    assert 0 not in rest
+
+
 def test_the_language_model_alone_of_a_multimodal_one(save):
     text = {**GATED, "head_dim": 8, "pad_token_id": 0}
     vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1}

@@ -66,8 +66,9 @@ def test_ranks_are_those_of_the_models_own_head(kind, dtype):
     assert dtype == torch.float32 or (ranks.n_equal > 0).sum() <= tied / 10
 
 
-def test_a_cap_is_found_in_logits_too_small_to_feel_it():
-    assert linear_head(made("gemma2", torch.float32, spread=1e-3), "gemma2")[0].softcap == 5.0
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_a_cap_is_found_in_logits_too_small_to_feel_it(dtype):
+    assert linear_head(made("gemma2", dtype, spread=1e-3), "gemma2")[0].softcap == 5.0
 
 
 def test_any_other_head_is_left_to_the_model():
@@ -79,6 +80,9 @@ def test_any_other_head_is_left_to_the_model():
         model = made("llama", torch.bfloat16)
         model.lm_head.register_forward_pre_hook(lambda _, given, c=scale: (given[0] * c,))
         assert linear_head(model, "scaled before")[0] is None
+    model = made("llama", torch.bfloat16)
+    model.lm_head.register_forward_hook(lambda _, given, product: product * 0.5)
+    assert linear_head(model, "a layer of another kind")[0] is None
 
 
 def test_measure_says_that_it_ranks_16_bit_logits(capped_folder, text_file):

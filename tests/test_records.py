@@ -344,7 +344,8 @@ def test_a_changed_file_is_refused_or_says_the_same(few, tmp_path, suffix):
     expected = [said_by(read()) for read in readers]
     changes = mutated(data, np.random.default_rng(0))
     for at in range(0, len(data), 10):
-        changes.append(data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :])
+        changes.append(data[:at] + bytes([data[at] ^ (1 << at // 10 % 8)]) + data[at + 1 :])
+    changes.append(data.replace(b"document", b"\xe4ocument"))  # a name that is no UTF-8
     for bad in changes:
         changed.write_bytes(bad)
         for read, same_as in zip(readers, expected, strict=True):
