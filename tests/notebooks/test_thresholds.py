@@ -20,6 +20,7 @@ NEVER_TURN = {
     "02.3": "the bound is log 2, by mathematics",
     "03.1": "BAR is set above, where it is drawn",
     "06.2": "signs of steps",
+    "07.5": "Eq. 8 has this shape, by mathematics",
     "08.4": "as 02.3",
     "10.3": "mathematics",
     "11.1": "one term is larger than the others or not",
