@@ -172,16 +172,17 @@ def _scale_before(
     # A spread model's states may be elsewhere, and Mamba's are float32 in any dtype.
     states = states.to(layer.weight.device, layer.weight.dtype)
 
-    def error(scale: float) -> float:
-        """Of the layer's input, as a whole, relative to it."""
-        off = given.float() - scale * states.float()
-        return float(off.norm() / given.float().norm())
+    def distance(found: Tensor, expected: Tensor) -> float:
+        return float((found.float() - expected.float()).norm())
 
-    best = min(scales, key=error)
-    if not error(best) <= torch.finfo(states.dtype).eps + _TOLERANCE[torch.float32]:
-        return None
+    best = min(scales, key=lambda scale: distance(given, scale * states.float()))
     unscaled = F.linear(states, layer.weight, layer.bias)
-    return best if _close(unscaled * best, product) else None
+    # As a whole, as the largest logit hides what 16 bits lose of the others.
+    allowed = torch.finfo(states.dtype).eps + _TOLERANCE[torch.float32]
+    for found, expected in ((given, states), (product, unscaled)):
+        if not distance(found, best * expected.float()) <= allowed * float(found.float().norm()):
+            return None
+    return best
 
 
 def _scale_and_cap_after(
