@@ -182,7 +182,7 @@ print((slopes / errors.loc["HotpotQA"]).round(1))
 climb.z_own.unstack().round(1)
 
 # %% [markdown]
-# **By its own scatter GPT-2 climbs on Wiki alone.** On AusLegal the two larger models miss more than the two smaller ones (525, 458, 630 and 611 at 20,000), but so unevenly that 1.2 and 1.3 standard errors are left. Four points make this rough. HotpotQA is too short to see a climb as small as that of AusLegal; it would have seen that of Wiki.
+# **By its own scatter GPT-2 climbs on Wiki alone.** On AusLegal the two larger models miss more than the two smaller ones (525, 458, 630 and 611 at 20,000), but so unevenly that 1.2 and 1.3 standard errors are left. Four points make this rough: with two degrees of freedom a t test gives Wiki p = 0.02 at 20,000 and 0.08 at 30,000. HotpotQA is too short to see a climb as small as that of AusLegal; it would have seen that of Wiki.
 #
 # A test that does not reject has not shown that there is nothing. Suppose that each model is off its line by some factor, typically 20%. How often would the test see that?
 
