@@ -44,10 +44,6 @@ K_GRID = tuple(sorted({*PAPER_K, *POWERS_OF_TWO, TENTH_OF_POCKET_V}))
 
 SEED = 42  # of the cluster bootstrap
 DRAWS = 1000
-# The most weights that are held at a time: 128 MB. A thousand draws of 16,000 documents fit.
-BLOCK = 2**24
-# Weights that are kept for the next call, 32 MB: all models of a text have the same units.
-KEPT = 2**22
 
 
 def check_k(k: int | np.ndarray) -> np.ndarray:
@@ -376,51 +372,22 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
 # document are alike too.
 
 
-def weight_blocks(units: np.ndarray, draws: int = DRAWS) -> Iterator[np.ndarray]:
-    """The rows of `resample_weights`, some at a time, (rows, D) each; read-only.
+@functools.lru_cache(maxsize=2)  # models of one text have as many units
+def resample_weights(units: int, draws: int = DRAWS) -> np.ndarray:
+    """How often each of the units is in each resample: (draws, units) whole numbers, read-only.
 
-    Raises InputError as `resample_weights`.
+    Each resample draws as many units as there are, with replacement; the same arguments give the
+    same draws. Floats, since their sums are exact for whole numbers, and fast. Raises InputError
+    for fewer than two units, and for draws < 1.
     """
-    units = np.unique(units, return_inverse=True)[1]
-    count = int(units.max(initial=-1)) + 1
-    if count < 2:
-        raise InputError(f"a bootstrap needs at least two documents or units, not {count}")
+    if units < 2:
+        raise InputError(f"a bootstrap needs at least two documents or units, not {units}")
     if draws < 1:
         raise InputError(f"draws must be at least 1, not {draws}")
-    if draws * units.size <= KEPT:
-        yield _kept_block(units.astype(np.int64).tobytes(), draws)
-    else:
-        yield from _drawn_blocks(units, draws)
-
-
-@functools.lru_cache(maxsize=2)
-def _kept_block(units: bytes, draws: int) -> np.ndarray:
-    [block] = _drawn_blocks(np.frombuffer(units, np.int64), draws)
-    block.flags.writeable = False
-    return block
-
-
-def _drawn_blocks(units: np.ndarray, draws: int) -> Iterator[np.ndarray]:
-    """units: (D,) from 0, without gaps."""
-    count = int(units.max()) + 1
     random = np.random.default_rng(SEED)
-    rows = max(1, BLOCK // units.size)
-    for start in range(0, draws, rows):
-        size = min(rows, draws - start)
-        drawn = random.multinomial(count, np.full(count, 1 / count), size=size)
-        # As floats, so that sums are made by BLAS; they are whole numbers, so sums of counts with
-        # these weights are exact.
-        yield drawn[:, units].astype(np.float64)
-
-
-def resample_weights(units: np.ndarray, draws: int = DRAWS) -> np.ndarray:
-    """How often each document is in each resample: (draws, D) float64 of whole numbers.
-
-    units: (D,) the unit of each document, any numbers. Each resample draws as many units as there
-    are, with replacement, and takes every document of a unit drawn. The same arguments give the
-    same draws. Raises InputError for fewer than two units, and for draws < 1.
-    """
-    return np.concatenate(list(weight_blocks(units, draws)))
+    weights = random.multinomial(units, np.full(units, 1 / units), size=draws).astype(np.float64)
+    weights.flags.writeable = False
+    return weights
 
 
 def interval(draws: np.ndarray) -> tuple[float, float]:
@@ -466,42 +433,24 @@ def resample(summaries: Sequence[Summary], ks: Sequence[int] = (), draws: int = 
         raise InputError(
             f"{', '.join(corpora)}: models were measured on different text, not paired"
         )
-    documents, units = _documents_and_units(summaries)
-    ce_blocks, rbp_blocks = [], []
-    for weights in weight_blocks(units, draws):
-        ce, rbp = [], []
-        for summary in summaries:
-            own = weights
-            if summary.document.size < documents.size:
-                own = weights[:, np.searchsorted(documents, summary.document)]
-            tokens = own @ summary.document_tokens
-            hits = own @ summary.hits(ks).astype(np.float64)
-            # A resample may have no token of a model that scored few documents.
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ce.append(own @ summary.document_nll / tokens)
-                rbp.append(hits / tokens[:, None])
-        ce_blocks.append(np.stack(ce, axis=1))
-        rbp_blocks.append(np.stack(rbp, axis=1))
-    return Resampled(np.concatenate(ce_blocks), np.concatenate(rbp_blocks))
-
-
-def _documents_and_units(summaries: Sequence[Summary]) -> tuple[np.ndarray, np.ndarray]:
-    """The documents that some model scored, (D,) their numbers, and their units, (D,).
-
-    Raises InputError if two models have a document in different units.
-    """
-    documents = np.unique(np.concatenate([summary.document for summary in summaries]))
-    units = np.full(documents.size, -1)
+    pairs = [np.column_stack([one.document, one.document_units]) for one in summaries]
+    documents, of_document = np.unique(np.concatenate(pairs), axis=0).T
+    if np.unique(documents).size < documents.size:
+        raise InputError("the models were measured with different units; use the same --unit")
+    units = np.unique(of_document)
+    weights = resample_weights(units.size, draws)
+    ce, rbp = [], []
     for summary in summaries:
-        places = np.searchsorted(documents, summary.document)
-        known = units[places]
-        if np.any((known != -1) & (known != summary.document_units)):
-            raise InputError(
-                f"{summary.manifest.corpus}: {summary.manifest.model} was measured with other units"
-                " than the models before it; measure all of them with the same --unit"
-            )
-        units[places] = summary.document_units
-    return documents, units
+        of_documents = [summary.document_tokens, summary.document_nll, *summary.hits(ks).T]
+        place = np.searchsorted(units, summary.document_units)
+        of_units = [np.bincount(place, sums, minlength=units.size) for sums in of_documents]
+        tokens, nll, *hits = (weights @ sums for sums in of_units)
+        # A resample may have no token of a model that scored few documents.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ce.append(nll / tokens)
+            rbp.append([of_k / tokens for of_k in hits])
+    shape = (len(summaries), len(ks), draws)
+    return Resampled(np.stack(ce, axis=1), np.reshape(rbp, shape).transpose(2, 0, 1))
 
 
 def labelled(summaries: Iterable[Summary], families: Iterable[str]) -> list[Summary]:

@@ -337,7 +337,7 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
     assert sorted(set(records.to_pandas()["unit"])) == [0, 1, 2]
 
     # Letters of one author are alike or not: the interval by hand, of three units.
-    weights = resample_weights(summary.document_units)
+    weights = resample_weights(3)[:, summary.document_units]
     hits = summary.document_hits[:, summary.k_grid.tolist().index(500)]
     shares = weights @ hits / (weights @ summary.document_tokens)
     assert summary.rbp_interval(500) == pytest.approx(interval(shares))

@@ -22,10 +22,11 @@ def pair(shipped):
 def test_differences_are_paired(pair):
     a, b = pair
     table = differences(a, b, (1, 10)).set_index("quantity")
-    weights = resample_weights(a.document_units)
+    place = np.unique(a.document_units, return_inverse=True)[1]
+    weights = resample_weights(place.max() + 1)[:, place]
     tokens = weights @ a.document_tokens
-    place = a.k_grid.tolist().index(10)
-    more_hits = (b.document_hits - a.document_hits)[:, place]
+    column = a.k_grid.tolist().index(10)
+    more_hits = (b.document_hits - a.document_hits)[:, column]
     less_nll = b.document_nll - a.document_nll
     gain = b.rbp(10) - a.rbp(10)
     assert table["B-A"]["RBP_10"] == pytest.approx(gain, abs=1e-15)

@@ -5,7 +5,6 @@ Unlike a choice of tokens that complete a pair, the probe looks at no target and
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
@@ -46,7 +45,7 @@ def copying_probe(model: LoadedModel, sequences: int = 256, seed: int = 0) -> di
     first = nll_repeated[:, : LENGTH - 1]
     second = nll_repeated[:, LENGTH:]
     after_s = nll_shuffled[:, LENGTH:]
-    weights = resample_weights(np.arange(sequences)) / sequences
+    weights = resample_weights(sequences) / sequences
     row = {"first": float(first.mean())}
     for name, fall in (("drop", first - second), ("order", after_s - second)):
         of_sequence = fall.mean(dim=1, dtype=torch.float64).numpy()
