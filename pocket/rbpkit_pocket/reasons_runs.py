@@ -10,6 +10,7 @@ yet (of PART 0 ... OF - 1). A job that is there is skipped, so the same command 
     text-ranks    T, hits and mass too
     temperature   the 25 models on the five texts, with a temperature for each half
     real          R: two models of other vocabularies, from the package index, on three texts
+    undone        smoothed and unchanged runs of E, trained again, with a temperature for each half
     gather        write what is there into the tables that ship
 """
 
@@ -342,6 +343,20 @@ def train_and_measure(out: Path, mine: Callable[[int], bool]) -> None:
         _write(pd.concat(parts), path)
 
 
+def undo_smoothing(out: Path, mine: Callable[[int], bool]) -> None:
+    """The smoothed and the unchanged runs of E once more, on the five texts, with temperatures."""
+    corpora = [load_corpus(text) for text in TEXTS]
+    runs = [changed(c, n, seed) for seed in (4, 5, 6) for n in (0, 1, 2) for c in CHANGES[:2]]
+    for number, run in enumerate(runs):
+        path = out / "undone" / f"{run.name}.csv"
+        if not mine(number) or path.is_file():
+            continue
+        trained = train("Pythia", run.shape, run.recipe, out / "models" / run.name)
+        model = load_model(trained.folder, device="cpu", name=run.name)
+        tables = [bin_table(model, c, max_length=POCKET_CONTEXT, temperature=True) for c in corpora]
+        _write(pd.concat(tables), path)
+
+
 def screen(out: Path) -> None:
     """ln CE of two models on each candidate: which is of the set."""
     rows = []
@@ -387,7 +402,18 @@ def measure_real(out: Path, mine: Callable[[int], bool]) -> None:
 def gather(out: Path) -> None:
     """Write the tables of all jobs that are done, a file for each set."""
     paths.REASONS.mkdir(exist_ok=True)
-    sets = ("known", "E", "M", "P", "text-loss", "text-ranks", "temperature", "R", "trained")
+    sets = (
+        "known",
+        "E",
+        "M",
+        "P",
+        "text-loss",
+        "text-ranks",
+        "temperature",
+        "R",
+        "undone",
+        "trained",
+    )
     for name in sets:
         parts = [pd.read_csv(path) for path in sorted((out / name).glob("*.csv"))]
         if parts:
@@ -413,6 +439,7 @@ def main(step: str, folder: str, part: str = "0", parts: str = "1") -> None:
         "text-loss": lambda: measure_texts(out, mine, ranks=False),
         "text-ranks": lambda: measure_texts(out, mine, ranks=True),
         "real": lambda: measure_real(out, mine),
+        "undone": lambda: undo_smoothing(out, mine),
         "gather": lambda: gather(out),
     }
     if step not in steps:
