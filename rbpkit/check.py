@@ -79,8 +79,8 @@ class Shown(BaseModel):
 
 # Keys of a study that say how it is measured: `papermill -f` gives a notebook all of a file.
 OF_MEASURING = frozenset(
-    "batch_tokens changed_text device documents dtype field max_length model_ids prompt revisions"
-    " seed source stride tokenizer unit".split()
+    "batch_tokens changed_text device documents dtype field max_bytes max_length model_ids prompt"
+    " revisions seed source stride tokenizer unit".split()
 )
 
 

@@ -113,7 +113,7 @@ class Corpus:
         the hub `files` and `field`, of the hub `revision`; of a plugin `as_shipped`, whether this
         is the text behind the plugin's reference numbers.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
-        for all), `available` (how many there were to choose from).
+        for all), `available` (how many there were to choose from); `max_bytes` if texts were cut.
 
     Both mappings hold only what JSON can. Raises InputError for a document that is not a string. A
     subclass whose documents stand beside something else (`needs`: "pictures") is for models that
@@ -223,6 +223,7 @@ def load_corpus(
     field: str | None = None,
     unit: str | None = None,
     prompt: str | None = None,
+    max_bytes: int = 0,
     revision: str | None = None,
     changed_text: bool = False,
 ) -> Corpus:
@@ -242,6 +243,8 @@ def load_corpus(
         between them, unless the prompt ends or the text begins with white space. Of a corpus on
         the hub that is made of several columns, the one that is not scored ("question" of
         HotpotQA); they are joined as ever.
+    max_bytes: Cut each text at this many bytes of UTF-8, at a character; 0: off. So models with
+        different tokenizers score the same text.
     revision: Branch, tag or commit of a data set on the hub; by default its newest.
     changed_text: Admit another text than that of a plugin's reference numbers.
 
@@ -251,7 +254,7 @@ def load_corpus(
     """
     if not isinstance(corpus, str):
         check_path("the corpus", corpus)
-    for key, number in {"documents": documents, "seed": seed}.items():
+    for key, number in {"documents": documents, "seed": seed, "max_bytes": max_bytes}.items():
         if number is not None:
             check_whole(key, number, 0)
     text = checked_columns(field, unit, prompt)
@@ -261,16 +264,27 @@ def load_corpus(
     if isinstance(target, Path):
         source = {"kind": "file", "path": str(target)}
         files = list_files(target)
-        return _from_files(target.resolve().name, files, text, documents, seed, source)
+        loaded = _from_files(target.resolve().name, files, text, documents, seed, source)
+        return _cut(loaded, max_bytes)
     fixed = ("field", "unit") if target in ON_HUB else ("field", "prompt", "unit")
     for key in fixed:
         if getattr(text, key) is not None:
             raise InputError(f"{key}: that of {target} is fixed; leave {key} out")
     if target in ON_HUB:
-        return _from_hub(target, prompt, documents, seed, revision)
+        return _cut(_from_hub(target, prompt, documents, seed, revision), max_bytes)
     loaded = _from_plugin(target, documents, seed)
     check_text(loaded, changed_text)
-    return loaded
+    return _cut(loaded, max_bytes)
+
+
+def _cut(corpus: Corpus, max_bytes: int) -> Corpus:
+    """The corpus with each text cut at this many bytes, less those of a character cut in two."""
+    if not max_bytes:
+        return corpus
+    heads = [text.encode()[:max_bytes] for text in corpus.documents]
+    documents = tuple(head.decode(errors="ignore") for head in heads)
+    protocol = {**corpus.protocol, "max_bytes": max_bytes}
+    return replace(corpus, documents=documents, protocol=protocol)
 
 
 def known_corpus(given: str) -> str | None:

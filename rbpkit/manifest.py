@@ -49,6 +49,7 @@ class JobKey(BaseModel):
     seed: of the shuffle that picked the documents; 0 if nothing was shuffled.
     max_length: tokens at which documents were truncated, or of a window.
     stride: of overlapping windows; 0 if documents were truncated.
+    max_bytes: at which texts were cut before they were tokenized; 0 if they were not.
     dtype: of the forward passes.
 
     Versions, device and batch size can change last bits: they are recorded, and are not in the key.
@@ -66,6 +67,7 @@ class JobKey(BaseModel):
     max_length: PositiveInt
     stride: NonNegativeInt = 0
     dtype: _Name
+    max_bytes: NonNegativeInt = 0
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -78,7 +80,9 @@ class JobKey(BaseModel):
 
     def digest(self) -> str:
         """A short hash, in the names of the job's files: 8 hexadecimal digits."""
-        values = [getattr(self, name) for name in KEY]
+        values = [getattr(self, name) for name in KEY if name != "max_bytes"]
+        if self.max_bytes:  # files of whole texts are called as they were before there was a cut
+            values.append(self.max_bytes)
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
 
 

@@ -230,6 +230,7 @@ def job_key(model: Ranker | FoundModel, corpus: Corpus, max_length: int, stride:
         dtype=model.dtype,
         max_length=min(max_length, model.context or max_length),
         stride=stride,
+        max_bytes=corpus.protocol.get("max_bytes", 0),
     )
 
 

@@ -344,14 +344,16 @@ def load_summaries(
     max_length: Choice = None,
     stride: Choice = None,
     dtype: Choice = None,
+    max_bytes: Choice = None,
     checkpoint: str | int | None = None,
     several: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Summary]:
     """The summaries under `directory` that have these settings, sorted by path.
 
-    model to dtype: a value of the manifest, or a list of values; None for any. Of a hash the first
-        digits are enough. A family may be NAME=PATTERN: the models whose name fits (`labelled`).
+    model to max_bytes: a value of the manifest, or a list of values; None for any. Of a hash the
+        first digits are enough. A family may be NAME=PATTERN: the models whose name fits
+        (`labelled`).
     checkpoint: of each training run, take "last", or the step of this number; None for all.
     several: admit a model that was measured on a corpus under several settings; else that is an
         error, which names them.
@@ -374,6 +376,7 @@ def load_summaries(
         "max_length": max_length,
         "stride": stride,
         "dtype": dtype,
+        "max_bytes": max_bytes,
     }
     found = _all_summaries(Path(directory))
     if not found:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import datasets
 import numpy as np
@@ -20,6 +21,7 @@ from transformers import PreTrainedTokenizerFast
 from rbpkit.corpora import HUB_CORPORA, ON_HUB, Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, encode, groups, padded
 from rbpkit.errors import InputError
+from rbpkit.measuring import job_key
 from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import paths
 
@@ -115,6 +117,19 @@ def test_empty_documents_are_left_out_and_counted(tmp_path):
     assert corpus.documents == ("a", "b") and corpus.source["empty"] == 2
     # Left out after the choice: the documents are among the same first rows as the authors'.
     assert load_corpus(path, seed=None, documents=3).documents == ("a",)
+
+
+def test_texts_are_cut_at_a_character_and_are_another_job(tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl", ["aé日b", "é", "ab"])
+    whole = load_corpus(path, seed=None)
+    cut = [load_corpus(path, seed=None, max_bytes=most) for most in (6, 5, 1)]
+    assert [corpus.documents[0] for corpus in cut] == ["aé日", "aé", "a"]
+    assert [corpus.documents[1:] for corpus in cut] == [("é", "ab"), ("é", "ab"), ("", "a")]
+    model = Mock(revision="r", dtype="float32", context=None)
+    model.name = "model"
+    jobs = [job_key(model, corpus, 512, 0) for corpus in (whole, *cut)]
+    assert [job.max_bytes for job in jobs] == [0, 6, 5, 1]
+    assert len({job.fingerprint for job in jobs}) == len({job.digest() for job in jobs}) == 4
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ def _read_corpus(params: Params, name: str, given: str) -> Corpus:
         field=columns.field,
         unit=columns.unit,
         prompt=columns.prompt,
+        max_bytes=params.max_bytes,
         revision=params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
         changed_text=params.changed_text,
     )

@@ -55,6 +55,7 @@ class Params(Shown):
     field: Text | None = None
     unit: Text | None = None
     prompt: Text | None = None
+    max_bytes: NonNegativeInt = 0
     changed_text: bool = False
     tokenizer: Text | None = None
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
