@@ -223,7 +223,7 @@ draw.off_by_model(at_20_000, figures_dir)
 # %% [markdown]
 # *Misses divided by those that the family's line expects, at $k$ = 20,000, a line for each text. The bars are one standard deviation by chance.*
 #
-# For Pythia a different model is off on each text. OPT's texts agree: the smallest model misses too few tokens, and the second, OPT-350m, too many. One bad model bends a line and so moves its neighbours. So leave out each model in turn, fit the others, and add up $\chi^2$ over the three texts.
+# For Pythia a different model is off on each text. OPT's texts agree: the smallest model misses too few tokens, and the second, OPT-350m, too many. But which of the two is wrong? One bad model bends the line, and then its neighbours lie off it, too. So we leave out each model in turn, fit the others, and add up $\chi^2$ over the three texts.
 
 
 # %%
@@ -255,13 +255,13 @@ whole.assign(times=enough)[["k", "family", "chi2", "degrees", "times"]].round(1)
 # %% [markdown]
 # *In the figure, $\chi^2$ is divided by its degrees of freedom; grey: 95% of what chance alone gives. Times: the variance over the count with which chance is just enough.*
 #
-# **Without OPT-350m, the $\chi^2$ of OPT's lines at $k$ = 20,000 falls from 141 to 7, on 6 degrees of freedom: for the other four, chance is enough. No Pythia left out does that there; the best one takes 91 to 66.** At 30,000 leaving out Pythia-160M takes 67 to 35, on 21 degrees of freedom, just within chance.
+# **Without OPT-350m, the $\chi^2$ of OPT's lines at $k$ = 20,000 falls from 141 to 7, on 6 degrees of freedom: for the other four models, chance is enough. No single Pythia explains as much: without the worst one, 91 falls to 66.** At 30,000 one does, just: without Pythia-160M, 67 falls to 35, on 21 degrees of freedom.
 #
-# Is it OPT-350m? AusLegal says so, which makes 120 of the 141. The other two texts have 1 without it and 2 without the smallest, so they cannot choose. At 30,000 leaving out either is enough (10 and 8). So the two smallest OPTs disagree. Two things speak against OPT-350m. Up to $k$ = 100 it is farthest above the line on 12 of 12 lines ([04](04_section_4_2_moderate_k.ipynb)). And alone among the five it normalises after each block, with embeddings 512 wide and layers 1,024. In GPT-2 it may be GPT-2 medium, which misses too few on each text, but beyond chance only on AusLegal.
+# Is OPT-350m to blame, then? Of the 141, AusLegal alone makes 120. The other two texts cannot choose: their $\chi^2$ is 1 without OPT-350m, and 2 without the smallest model. At 30,000 it is enough to leave out either (10 and 8). So all we know is that the two smallest OPTs disagree. Two other facts point to OPT-350m. Up to $k$ = 100 it is farthest above the line on 12 of 12 lines ([04](04_section_4_2_moderate_k.ipynb)). And it is built differently: it alone normalises after each block, and its embeddings are 512 wide, its layers 1,024. In GPT-2 the odd one may be GPT-2 medium. It misses too few tokens on each text, but beyond chance only on AusLegal.
 #
-# For Pythia chance is enough if misses come in twos and threes: if their variance is 2.3 times the count at 20,000, and 1.7 times at 30,000. OPT would need 7.4 and 3.6 times.
+# How far is Pythia from chance? If misses come in twos and threes, their variance is larger than their count. Chance is just enough for Pythia if it is 2.3 times the count at 20,000, and 1.7 times at 30,000. OPT would need 7.4 and 3.6 times.
 #
-# Could a curve do it instead? A parabola in the logarithms takes OPT only to 65 at 20,000, and Pythia from 91 to 83.
+# Could the line be the fault, and not a model? With a parabola in the logarithms, OPT's 141 falls only to 65 at 20,000, and Pythia's 91 to 83.
 #
 # **Exercise 2.** Somebody objects: "Perhaps all five OPTs are off, each by one factor on all texts. The worst one left out, the rest will always look better." Simulate this. How often is one model enough? (To discuss; [our answer](../docs/solutions/05_section_4_3_large_k.md).)
 #

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# When a language model grows, two of its losses fall almost alike: its cross-entropy, and $-\log$ of the share of tokens that it guesses right at once. Why? Appendix C of the paper writes a loss as a sum of four terms, and says which of them matters. For the model Pythia-12B on Wikipedia the sum is, in nats (all logarithms are natural),
+# When a language model grows, two of its losses fall almost alike. One is its cross-entropy. The other is $-\log \mathrm{RBP}_1$, where $\mathrm{RBP}_1$ is the share of tokens that the model guesses right at once. Why do they fall alike? Appendix C of the paper writes a loss as a sum of four terms, and says which of them matters. For the model Pythia-12B on Wikipedia the sum is, in nats (all logarithms are natural),
 #
-# $$-4.81 + 2.67 + 3.08 + 2.23 = 3.17$$
+# $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{a fraction}}_{2.23} = 3.17$$
 #
-# **Guess first.** Which of these terms would you call the dominant part of the sum, and which one negligible?
+# The symbols come below; you need only the numbers now. **Guess.** Which of the four terms would you call the dominant part of the sum, and which one negligible?
 #
 # *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_11.py).*
 
@@ -66,9 +66,7 @@ for heights in (three, three / 10):
 #
 # ## What dominates?
 #
-# The paper puts the entropy of the ranks, $H = -\sum_k p_k\log p_k$, in the place of CE, and calls it CE. We write $H$. It is the sum of the beginning:
-#
-# $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{fraction}}_{2.23} = \underbrace{H}_{3.17}$$
+# The paper puts the entropy of the ranks, $H = -\sum_k p_k\log p_k$, in the place of CE, and calls it CE. We write $H$. It is the sum of the beginning, 3.17.
 #
 # The first three terms add up to $-\log p_1$. The fourth is one large fraction in the paper (Eq. 26), hence its name. It is what $H$ has beyond $-\log p_1$. `closed_form` computes $\log c$ and the fraction.
 
