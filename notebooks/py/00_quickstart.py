@@ -55,7 +55,7 @@ for one in looks:
 draw.function(looks, figures_dir)
 
 # %% [markdown]
-# *Above, the smallest of the three; below, the largest. A white token was the model's first guess. The darker a token, the later its place in the model's queue of guesses. The first token is not predicted.*
+# *Above, the smallest pocket model; below, the largest. A white token was the model's first guess. The darker a token, the later its place in the model's queue of guesses. The first token is not predicted.*
 #
 # Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and run here. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. Change `text` and run the cells again. [Glossary](../docs/glossary.md)
 #
@@ -77,9 +77,9 @@ draw.queue(looks[1], figures_dir)
 
 # %%
 tokenizer = smallest.tokenizer  # cuts a text into tokens, as numbers
-ids = tokenizer(text, return_tensors="pt")["input_ids"]
+ids = tokenizer(text, return_tensors="pt")["input_ids"][:, :256]  # as many as a model can read
 true_tokens = ids[0, 1:]  # the first token has nothing before it
-i = 10  # " True", the token in the picture; try other places
+i = min(10, len(true_tokens) - 1)  # " True", the token in the picture; try other places
 t = true_tokens[i]
 
 for model in (smallest, largest):
@@ -105,7 +105,7 @@ print(f"under the smallest model, {word!r} has rank {ranks[hardest]}")
 
 # %%
 answer_1 = None  # a rank
-draw.check(1, answer_1)
+draw.check(1, answer_1, text)
 
 # %% [markdown]
 # ## A share of tokens
@@ -204,4 +204,4 @@ draw.check(3, answer_3)
 # - These models span two decades (factors of ten) of $S$; the paper's own Pythia models span four.
 # - The models are tiny and saw little text. They say nothing about the paper's exponents.
 #
-# Next: [the metric](02_section_3_metric.ipynb).
+# Next: [notebook 03](03_section_4_1_k1.ipynb) on the law at $k = 1$, or first [notebook 02](02_section_3_metric.ipynb) on the metric.

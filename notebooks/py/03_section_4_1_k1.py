@@ -224,15 +224,13 @@ largest.pivot(index="family", columns="text", values="largest")
 #
 # ## Further questions
 #
-# <details><summary>Is the largest Pythia's distance only sampling error?</summary>
+# ### Is the largest Pythia's distance only sampling error?
 #
 # No. The sampling error says how much the loss would change with another sample of text. If $p = \mathrm{RBP}_1$ is measured on $T$ independent tokens, its standard error is $\sqrt{p(1-p)/T}$. The loss is $-\log p$, so its own standard error is, in percent of the loss,
 #
 # $$\frac{100}{-\log p} \sqrt{\frac{1 - p}{p\,T}} .$$
 #
 # Tokens of one document are alike, so the true errors are somewhat larger.
-#
-# </details>
 
 # %%
 tokens = paper.token_counts().query("family == 'Pythia'").set_index("dataset")["tokens"]
@@ -241,11 +239,9 @@ for corpus, T in tokens.items():
     print(f"{corpus}: {100 * np.sqrt((1 - p) / (p * T)) / -np.log(p):.1f}%")
 
 # %% [markdown]
-# <details><summary>And if the model has more guesses?</summary>
+# ### And if the model has more guesses?
 #
 # With $k$ = 10, 50 or 100 guesses Pythia-12B is farther above the line, and on two texts it leaves the interval. Qwen's largest once lies below it.
-#
-# </details>
 
 # %%
 for k in (10, 50, 100):
@@ -255,11 +251,9 @@ for k in (10, 50, 100):
             print(f"k = {k}, {family} on {corpus}: {off[-1]:+.1f} ± {reach[-1]:.1f}%")
 
 # %% [markdown]
-# <details><summary>What do pocket models, or yours, look like?</summary>
+# ### What do pocket models, or yours, look like?
 #
 # The pocket models, small ones that we trained, follow the law less closely. Pythia's points bend, and Qwen's scatter. We cannot tell whether the law itself bends, because most sizes were trained only once ([notebook 13](13_pocket_models.ipynb)).
-#
-# </details>
 
 # %%
 draw.measured(study, figures_dir)

@@ -210,22 +210,18 @@ for N in (1, 10, 100):
 #
 # ## Further questions
 #
-# <details><summary>What do the shares of pocket models, or of yours, look like?</summary>
+# ### What do the shares of pocket models, or of yours, look like?
 #
 # Like the published ones: they rise smoothly with size, and fall with $N$.
-#
-# </details>
 
 # %%
 measured = draw.measured(records_dir, families, corpus_names, Ns, ks)
 draw.shares(published, measured, figures_dir)
 
 # %% [markdown]
-# <details><summary>And by fitted lines?</summary>
+# ### And by fitted lines?
 #
 # A line through each series of ten points (one $k$, one $N$) can be extended to 10% and 90%. At $k=100$ it gives 6.8 decades for one token and 6.8 for ten in a row. For ten tokens the step is up to 12% longer at $k\le50$, and 3 to 16% shorter at $k\ge500$. But at $k=10{,}000$ one token's step from 10% does not exist: a random order of the 50,304 tokens already has 20% hits.
-#
-# </details>
 
 # %%
 rows = []
@@ -243,11 +239,9 @@ table["by chance"] = table.index / 50_304  # hits of a random order
 table.round({1: 1, 10: 1, "ten over one": 2, "by chance": 3})
 
 # %% [markdown]
-# <details><summary>How far are tokens in a row from independent?</summary>
+# ### How far are tokens in a row from independent?
 #
 # Ten tokens in a row succeed as often as 5.1 to 9.0 independent tokens would. This *effective number of tokens* is $m = \log p_{N,k} / \log \mathrm{RBP}_k$. A hundred succeed as often as 9.6 to 80.7. Dependence of neighbours alone is not enough. At $k=100$ a chain in which each token depends on the one before, as $p_{2,100}$ shows, would give 9.3 to 9.8 of ten; counted are 8.5. So some stretches of text are easier than others.
-#
-# </details>
 
 # %%
 # As many independent tokens would succeed as often as N in a row

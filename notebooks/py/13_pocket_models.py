@@ -248,11 +248,9 @@ print(of_family.agg(["min", "median", "max"]).round(1).to_string())
 #
 # </details>
 #
-# <details><summary>Do they follow the law, even without attention? And your models?</summary>
+# ### Do they follow the law, even without attention? And your models?
 #
 # GPT-2, OPT and Mamba, a family without attention, do; Pythia and Qwen roughly. ($R^2$ is 1 if all points are on a line. [Notebook 03](03_section_4_1_k1.ipynb) asks 0.97 of the paper's lines at $k$ = 1.) Of the three texts GPT-2 and Mamba reach it on all, OPT on two, Pythia and Qwen on none.
-#
-# </details>
 
 # %%
 LIMIT = 0.97
@@ -264,11 +262,9 @@ if len(straight):
     print(by_family.agg(["sum", "count"]).to_string())
 
 # %% [markdown]
-# <details><summary>Did this happen only once?</summary>
+# ### Did this happen only once?
 #
 # It happened twice in six runs of Qwen. At $S$ = 138,864 seed 0 gets 59% of the pair tokens of `code` right. The others get 47 and 44%.
-#
-# </details>
 
 # %%
 of_qwen = pairs[pairs.family == "Qwen"]
@@ -277,11 +273,9 @@ two = of_qwen[of_qwen.model.isin(repeated)]
 two.pivot(index=["S", "seed"], columns="corpus", values="percent").round()
 
 # %% [markdown]
-# <details><summary>What does your own seed give?</summary>
+# ### What does your own seed give?
 #
 # `params/class/own_model.yaml` trains the smallest Pythia with your seed. If `records_dir` names your records, the table has a row for it.
-#
-# </details>
 
 # %%
 smallest = draw.smallest_pythia(study.summaries)

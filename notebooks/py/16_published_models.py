@@ -275,7 +275,7 @@ print(f"S_unit = {joint.S_unit:.3g} parameters, T_unit = {joint.T_unit:.3g} toke
 # %% [markdown]
 # **Exercise 1.** For $S = 10^9$, at how many billion training tokens are the two terms of `joint` equal?
 #
-# <details><summary>Hint</summary>`joint` also has `S_unit` and `T_unit`, the units of $S$ and $T$.</details>
+# <details><summary>Hint</summary><code>joint</code> also has <code>S_unit</code> and <code>T_unit</code>, the units of $S$ and $T$.</details>
 
 # %%
 answer_1 = None  # billions of tokens

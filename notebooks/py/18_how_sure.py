@@ -254,7 +254,7 @@ draw.horizon(forecasts, figures_dir)
 #
 # **Exercise 2.** Fit the published Pythias on Wiki at $k$ = 1 without the two largest. What is the line's error for the 12B model, in percent? Give one decimal.
 #
-# <details><summary>Hint</summary>`curve = paper.points("Wiki", "Pythia", 1)` has `S` and `loss`; `fit_power_law(...).predict(...)` has `.loss`.</details>
+# <details><summary>Hint</summary><code>curve = paper.points("Wiki", "Pythia", 1)</code> has <code>S</code> and <code>loss</code>; <code>fit_power_law(...).predict(...)</code> has <code>.loss</code>.</details>
 
 # %%
 answer_2 = None  # percent

@@ -10,7 +10,7 @@ in view:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -129,24 +129,27 @@ def load_claims(folder: Path | str) -> pd.DataFrame:
 def as_markdown(table: pd.DataFrame) -> Markdown:
     """The verdicts of one or more notebooks as a Markdown table, main claims first."""
     models = table["models"].iloc[0]
-    lines = [f"| the paper says | verdict | robust? | our test | published points | {models} |"]
-    lines.append("|---" * 6 + "|")
+    header = ["the paper says", "verdict", "robust?", "our test", "published points", models]
     details = table["kind"] == "detail"
+    rows = []
     for row in pd.concat([table[~details], table[details]]).to_dict("records"):
-        cell = {key: in_cell(value) for key, value in row.items()}
         version = "" if row["version"] == "both" else f"; {row['version']}"
         kind = "" if row["kind"] == "main" else f"; {row['kind']}"
-        claim = f"“{cell['claim']}” ({cell['where']}{version}{kind})"
-        counted = f"{cell['count']}; " if row["count"] else ""
-        verdict = f"**{cell['verdict']}** | {cell['robust']}"
-        found = f"{counted}{cell['published']} | {cell['measured']}"
-        lines.append(f"| {claim} | {verdict} | {cell['test']} | {found} |")
+        claim = f"“{row['claim']}” ({row['where']}{version}{kind})"
+        counted = f"{row['count']}; " if row["count"] else ""
+        verdict = f"**{row['verdict']}**"
+        found = f"{counted}{row['published']}"
+        rows.append([claim, verdict, row["robust"], row["test"], found, row["measured"]])
+    return markdown_table(header, rows)
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> Markdown:
+    """A Markdown table, in whose cells a bar does not begin the next cell."""
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for row in rows:
+        cells = [str(cell).replace("|", r"\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
     return Markdown("\n".join(lines))
-
-
-def in_cell(value: object) -> str:
-    """A text as it stands in a cell of a Markdown table, where a bar would begin the next one."""
-    return str(value).replace("|", r"\|")
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

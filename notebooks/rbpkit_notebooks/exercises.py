@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ MISTAKES: tuple[Mistake, ...] = (
     (lambda answer: answer * 100, "Nearly: this is a share; give a percentage."),
     (lambda answer: answer / 1e6, "Nearly: the unit is wrong; give millions."),
     (lambda answer: answer * 1e6, "Nearly: the unit is wrong; this is in millions."),
-    (lambda answer: answer * 1e3, "Nearly: the unit is wrong; this is in thousands."),
+    (lambda answer: answer * 1e3, "Nearly: the unit of this is a thousand times too large."),
+    (lambda answer: answer / 1e3, "Nearly: the unit of this is a thousand times too small."),
     (lambda answer: answer * math.log(10), "Nearly: the logarithm is natural, not of base 10."),
     (lambda answer: answer / math.log(10), "Nearly: the logarithm is of base 10, not natural."),
     (lambda answer: answer * math.log(2), "Nearly: the logarithm is natural, not of base 2."),
@@ -46,7 +48,7 @@ def check(
     - mistakes: of this exercise; the general `MISTAKES` are tried after them
 
     A right answer is followed by a line that says where it is explained, a wrong one by a line on
-    the first mistake that accounts for it, or on text or several numbers in place of one.
+    the first mistake that accounts for it, or on what is in place of one number.
     """
     if answer is None:
         return f"{number}: not answered yet"
@@ -57,6 +59,10 @@ def check(
         return f"{number}: not yet\n   This is text: give a number, without quotation marks."
     if isinstance(answer, tuple):  # Python reads 0,5 as the two numbers 0 and 5
         return f"{number}: not yet\n   Decimals have a point, not a comma: 0.5 and not 0,5."
+    if not isinstance(answer, Real):
+        return f"{number}: not yet\n   Give one number."
+    if answer != answer:
+        return f"{number}: not yet\n   This is NaN, which is no number."
     for mistake, says in (*mistakes, *MISTAKES):
         if _accounts_for(mistake, answer, is_right):
             return f"{number}: not yet\n   {says}"

@@ -18,32 +18,26 @@ from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys, rank_group
 from rbpkit.plots import NARROW, headed
 from rbpkit.summary import Summary
 from rbpkit.tools.rank_view import Look, Token
-from rbpkit_notebooks.exercises import Mistake, checker, sealed
+from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.published_models import load as load_evidence
 
 torch.set_num_threads(1)
 
-TOO_SMALL = (0.8 / -np.log(0.8)) ** (1 / 0.133)  # by this factor, if the loss is taken as 0.8
-MISTAKES: dict[int, list[Mistake]] = {
-    1: [(lambda a: a == 258, "This is the rank under the smallest model.")],
-    2: [(lambda a: -np.log(1 - a), "This is the share of misses, not the loss.")],
-    3: [
-        (lambda a: a * TOO_SMALL, "The loss is -log 0.8, not 0.8."),
-        (lambda a: a * TOO_SMALL / 1e6, "The loss is -log 0.8, not 0.8; give millions."),
-    ],
-}
-ANSWERS = {
-    1: sealed("5ec1a0c9", digits=0, within=3),
-    2: sealed("77ac319b", digits=2),
-    3: sealed("32209ccb", digits=1, within=2),
-}
-check = checker(ANSWERS, MISTAKES)
+check_answer = check_of("00")
 
 LETTER, LINE = 0.0836, 0.185  # inches: a letter of 10 points, and a line
 MONO: dict[str, Any] = {"family": "DejaVu Sans Mono", "parse_math": False}
 # What is right is white, so that only mistakes have a colour
 FILLS = ("white", *palette.RANK_FILLS[1:])
 RETURN = "\u21b5"
+
+
+def check(number: int, answer: object, text: str = "") -> None:
+    """Check an answer; with another text than the function, say that it cannot be checked."""
+    if text and answer is not None and "".join(load_evidence("real_ranks")["token"]) != text:
+        print(f"{number}: not yet\n   This is another text: the answer is of is_prime.")
+    else:
+        check_answer(number, answer)
 
 
 def smollm2(text: str) -> list[Look]:
@@ -65,10 +59,13 @@ def spelt(piece: bytes) -> str:
 
 
 def function(looks: Sequence[Look], figures_dir: str) -> None:
-    """The text under the first and the last model, each token in the colour of its rank."""
+    """The text under the two pocket models, each token in the colour of its rank."""
+    smaller, larger = looks[:2]
+    if len(smaller.tokens) == 256:
+        print("A pocket model reads 256 tokens: the rest of the text is left out.")
     with plots.style():
         figure, panels = plt.subplots(3, 1, height_ratios=[9, 9, 1])
-        for axes, one in zip(panels, (looks[0], looks[-1]), strict=False):
+        for axes, one in zip(panels, (smaller, larger), strict=False):
             lines = _tokens(axes, one)
             axes.set(xlim=(0, NARROW / LETTER), ylim=(lines, 0))
             axes.axis("off")
@@ -86,7 +83,9 @@ def function(looks: Sequence[Look], figures_dir: str) -> None:
         height = 2 * lines * LINE + 1.1
         figure.set_size_inches(NARROW, height)
         figure.subplots_adjust(0, 0.02, 1, 1 - 0.5 / height, hspace=0.1)
-        title = "White is right: the larger model knows more"
+        title = "White is right"
+        if larger.ranks.count(1) > smaller.ranks.count(1):
+            title += ": the larger model knows more"
         headed(panels[0], title, "colour: the rank of each true token")
     parts = []
     for one in looks:

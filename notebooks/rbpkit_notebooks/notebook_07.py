@@ -135,7 +135,8 @@ def measured(
     """The windows of what was measured; says what is missing."""
     study = read_study(records_dir, families, corpus_names)
     table, missing = measured_windows(study.summaries, study.corpora, study.families, Ns, ks)
-    print("\n".join(missing) or "Nothing is missing.")
+    for line in missing:
+        print(line)
     return table
 
 

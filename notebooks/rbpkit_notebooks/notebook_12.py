@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from rbpkit import plots
 from rbpkit.palette import GREYS, INK
-from rbpkit_notebooks.claims import VERDICTS, as_markdown, in_cell, load_claims
+from rbpkit_notebooks.claims import VERDICTS, as_markdown, load_claims, markdown_table
 from rbpkit_notebooks.exercises import check_of
 
 check = check_of("12")
@@ -86,18 +86,17 @@ def boxes(rules: dict[str, pd.DataFrame], title: str, figures_dir: str) -> None:
 def headlines(claims: pd.DataFrame) -> Markdown:
     """Some claims: the paper's words, what we get, and the verdict."""
     pages = _pages()
-    lines = ["| the paper says | we get | verdict |", "|---|---|---|"]
+    rows = []
     by_number = claims.set_index("number")
     for number, answer in HEADLINES.items():
         notebook = number[:2]
         link = f"[{notebook}]({pages.get(notebook, notebook)})"
         if number not in by_number.index:
-            lines.append(f"| {number} | (not in this run; {link}) | |")
+            rows.append([number, f"(not in this run; {link})", ""])
             continue
         claim = by_number.loc[number]
-        words, verdict = in_cell(claim["claim"]), claim["verdict"]
-        lines.append(f"| “{words}” | {answer} ({link}) | **{verdict}** |")
-    return Markdown("\n".join(lines))
+        rows.append([f"“{claim['claim']}”", f"{answer} ({link})", f"**{claim['verdict']}**"])
+    return markdown_table(["the paper says", "we get", "verdict"], rows)
 
 
 def sections(claims: pd.DataFrame) -> None:

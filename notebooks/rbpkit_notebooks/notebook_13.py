@@ -166,4 +166,5 @@ def smallest_pythia(summaries: list[Summary]) -> pd.DataFrame:
     table = size_and_tokens(found, [1, 10, 100])
     table = table[(table.model == "pythia-w32-l2") & (table["T"] == 3e6)]
     table = table[table.corpus.isin(["pocket:prose", "pocket:code"])]
+    table["quantity"] = table["quantity"].str.replace("RBP_", "loss, k = ")
     return table.drop_duplicates(["corpus", "quantity", "seed"])

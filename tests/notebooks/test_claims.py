@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 
 from rbpkit.tools.study.notebooks import notebook_names
-from rbpkit_notebooks.claims import Verdicts, in_cell, load_claims, read_claims, robust, verdict
+from rbpkit_notebooks.claims import Verdicts, load_claims, read_claims, robust, verdict
 
 KINDS = {"main", "detail", "premise", "assumption"}
 VERSIONS = {"both", "arXiv", "ICLR", "unchecked"}
@@ -80,7 +80,3 @@ def test_the_committed_verdicts_are_on_the_claims_as_they_are_now():
     claims = read_claims().loc[committed.index]
     pd.testing.assert_series_equal(committed["claim"], claims["words"], check_names=False)
     assert committed["kind"].eq(claims["kind"]).all()
-
-
-def test_a_bar_does_not_begin_a_cell():
-    assert in_cell("log |mu|") == r"log \|mu\|"

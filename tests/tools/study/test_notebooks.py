@@ -6,6 +6,7 @@ Their outputs are compared one by one by `pytest --nbval notebooks` (`make test`
 import ast
 import base64
 import io
+import itertools
 import re
 
 import nbformat
@@ -133,6 +134,22 @@ def test_every_picture_and_link_is_there(name):
         if cell.cell_type == "markdown":
             for goal in re.findall(r"\[[^\]]*\]\((?!https?:)([^)#\s]+)", cell.source):
                 assert (notebooks_dir() / goal).exists(), goal
+
+
+def test_each_row_of_a_markdown_table_has_as_many_cells_as_its_header():
+    """Viewers drop what lies beyond the header's last column."""
+    texts = [
+        page.read_text(encoding="utf-8")
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    ]
+    for cell in itertools.chain(*(committed(name).cells for name in NAMES)):
+        texts.append(cell.source)
+        texts += [one.get("data", {}).get("text/markdown", "") for one in cell.get("outputs", [])]
+    tables = re.findall(r"^\|.*\|\n\|[ :|-]+\|$(?:\n\|.*)*", "\n\n".join(texts), re.MULTILINE)
+    assert len(tables) > 50
+    for table in tables:
+        bars = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
+        assert len(bars) == 1, table
 
 
 # -- what a build writes ---------------------------------------------------------------------
