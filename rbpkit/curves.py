@@ -10,7 +10,7 @@ import pandas as pd
 
 from rbpkit import paper
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, M, Measured, ce_curve, fit_power_law, models_of, rbp_curve
+from rbpkit.fit import Curve, Measured, ce_curve, fit_power_law, models_of, rbp_curve
 
 Curves = dict[tuple[str, str], Curve]
 """(corpus, family) -> its curve, in the order in which they are to be shown."""
@@ -98,12 +98,3 @@ def measured_curves(
         else:
             curves[corpus, family] = curve
     return curves, missing
-
-
-def in_order(measured: Iterable[M], corpora: Sequence[str], families: Sequence[str]) -> list[M]:
-    """The models of these families on these corpora, in this order, and by rising S."""
-    measured = list(measured)
-    ordered: list[M] = []
-    for corpus, family in product(corpora, families):
-        ordered += models_of(measured, corpus, family)
-    return ordered

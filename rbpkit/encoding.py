@@ -53,8 +53,8 @@ class EncodedCorpus:
     documents: with a stride, their windows.
     skipped: how many documents have no scored token and are left out of `documents`.
     past: how many tokens are past `max_length` and left out.
-    scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to; an
-        incomplete character counts as one byte.
+    scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to, one number
+        for each document with such a token; an incomplete character counts as one byte.
     prompts_cut, prompt_tokens_cut: how many prompts lost their beginning, and how many tokens.
     too_long: how many documents of `skipped` do not fit after one token of their prompt.
     """
@@ -66,7 +66,7 @@ class EncodedCorpus:
     skipped: int
     stride: int = 0
     past: int = 0
-    scored_bytes: int = 0
+    scored_bytes: tuple[int, ...] = field(default=(), repr=False)
     prompts_cut: int = 0
     prompt_tokens_cut: int = 0
     too_long: int = 0
@@ -153,7 +153,8 @@ def encoded_corpus(
     Raises InputError if no document has a scored token.
     """
     documents: list[EncodedDocument] = []
-    skipped = too_long = documents_cut = tokens_cut = scored_bytes = 0
+    scored_bytes: list[int] = []
+    skipped = too_long = documents_cut = tokens_cut = 0
     for document in read:
         if document is None:
             too_long += 1
@@ -166,7 +167,7 @@ def encoded_corpus(
         documents += _windows(document, max_length, stride) if stride else [document]
         scored_ids = document.input_ids[1:][document.scored].tolist()
         scored_text = str(tokenizer.decode(scored_ids, clean_up_tokenization_spaces=False))
-        scored_bytes += len(scored_text.replace("\ufffd", "?").encode())
+        scored_bytes.append(len(scored_text.replace("\ufffd", "?").encode()))
 
     after_prompts = corpus.prompts is not None
     if not documents:
@@ -182,7 +183,7 @@ def encoded_corpus(
         skipped=skipped + too_long,
         stride=stride,
         past=0 if after_prompts else tokens_cut,
-        scored_bytes=scored_bytes,
+        scored_bytes=tuple(scored_bytes),
         prompts_cut=documents_cut if after_prompts else 0,
         prompt_tokens_cut=tokens_cut if after_prompts else 0,
         too_long=too_long,

@@ -9,7 +9,7 @@ A `Curve` is made of anything that is `Measured`: summaries, records, totals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
@@ -22,7 +22,8 @@ from scipy.stats import linregress
 from rbpkit.errors import InputError, reason
 from rbpkit.manifest import Manifest
 from rbpkit.names import run_and_step
-from rbpkit.summary import DEFAULT_KS
+from rbpkit.resolution import doubts
+from rbpkit.summary import DEFAULT_KS, Summary
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -263,6 +264,7 @@ class Curve:
     - S: (n,) non-embedding parameters, ascending.
     - value: (n,) the quantity at each S.
     - figure: where the paper plots it, if it does.
+    - tokens: (n,) how many each model scored; units: of the documents. None if not known.
     """
 
     corpus: str
@@ -272,6 +274,8 @@ class Curve:
     S: np.ndarray
     value: np.ndarray
     figure: str = ""
+    tokens: np.ndarray | None = None
+    units: int | None = None
 
     @property
     def title(self) -> str:
@@ -284,6 +288,13 @@ class Curve:
         if self.quantity == "CE":
             return self.value
         return minus_log(self.value)
+
+    def doubts(self, fit: PowerLawFit) -> str:
+        """Why the law that was fitted to it may not be trusted, in a few words, or ""."""
+        misses = None
+        if self.tokens is not None and self.quantity.startswith("RBP_"):
+            misses = (1 - self.value) * self.tokens
+        return doubts(self.S, fit.alpha_interval, misses, self.units)
 
 
 def curve_of(
@@ -312,12 +323,13 @@ def curve_of(
         )
     [(corpus, family)] = matching
     chosen = models_of(measured, corpus, family)
-    _check_same_settings(chosen, corpus, family)
+    check_same_tokens(chosen, f"{family} on {corpus}")
     _check_one_checkpoint(model.manifest for model in chosen)
     names = tuple(model.manifest.model for model in chosen)
     repeated = sorted({model for model in names if names.count(model) > 1})
     if repeated:
         raise InputError(f"measured more than once on {corpus}: {', '.join(repeated)}")
+    units = [np.unique(one.document_units).size for one in chosen if isinstance(one, Summary)]
     return Curve(
         corpus=corpus,
         family=family,
@@ -325,6 +337,8 @@ def curve_of(
         models=names,
         S=np.array([model.manifest.S for model in chosen], dtype=np.float64),
         value=np.array([quantity(model) for model in chosen], dtype=np.float64),
+        tokens=np.array([model.manifest.tokens for model in chosen]),
+        units=min(units, default=None),
     )
 
 
@@ -339,28 +353,64 @@ def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
     return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
 
 
-def _check_same_settings(models: Sequence[Measured], corpus: str, family: str) -> None:
-    """InputError if models of one curve did not score the same tokens."""
+def check_same_tokens(models: Iterable[Measured], who: str) -> None:
+    """InputError, which begins with `who`, if models of one line did not score the same tokens."""
+    models = list(models)
     for setting in ("fingerprint", "max_length", "stride"):
         values = sorted({getattr(model.manifest, setting) for model in models}, key=str)
         if len(values) > 1:
             words = [str(value)[:15] for value in values]
             raise InputError(
-                f"{family} on {corpus}: its models were measured with different {setting}"
+                f"{who}: its models were measured with different {setting}"
                 f" ({' and '.join(words)}); measure them alike, or choose some, as"
                 f" --where {setting}={words[0]}"
             )
-    scored = {}
+    found = tokenizers(models)
+    if len(found) > 1:
+        groups = []
+        for tokenizer, same in found.items():
+            groups.append(f"{tokenizer} ({', '.join(model.manifest.model for model in same)})")
+        raise InputError(
+            f"{who}: its models scored different tokens of one text, as their tokenizers differ:"
+            f" {' and '.join(groups)}; choose those of one (--model), or take a line for each"
+            " (--by-tokenizer, in Python fit.by_tokenizer(summaries))"
+        )
+
+
+def tokenizers(models: Iterable[M]) -> dict[str, list[M]]:
+    """Models on one text by what they scored: a name of the tokenizer -> its models.
+
+    The same tokens at the same places are one tokenizer, whatever V is padded to. The name is V
+    and the first digits of `targets`; if these are not known, V and the number of tokens decide.
+    """
+    found: dict[str, list[M]] = {}
+    names: dict[object, str] = {}
     for model in models:
         manifest = model.manifest
-        scored[manifest.tokens, manifest.targets] = f"{manifest.model} {manifest.tokens:,}"
-    if len(scored) > 1:
-        one, other, *_ = (scored[tokens] for tokens in sorted(scored))
-        raise InputError(
-            f"{family} on {corpus}: its models scored different tokens of one text ({one},"
-            f" {other}), as their tokenizers differ; give those of one tokenizer another family"
-            " (rbpkit measure --family NAME; what is done is not measured again)"
-        )
+        scored = manifest.targets or (manifest.V, manifest.tokens)
+        digits = manifest.targets[:6] or str(manifest.tokens)
+        name = names.setdefault(scored, f"V{manifest.V}-{digits}")
+        found.setdefault(name, []).append(model)
+    return found
+
+
+def by_tokenizer(summaries: Iterable[Summary]) -> list[Summary]:
+    """The summaries, with a text that several tokenizers cut as a corpus for each of them.
+
+    Such a corpus is called "NAME V2048-1f3a9c". Raises InputError for a corpus that was measured
+    with several fingerprints, lengths or strides.
+    """
+    summaries = list(summaries)
+    found = []
+    for corpus in sorted({one.manifest.corpus for one in summaries}):
+        of_corpus = [one for one in summaries if one.manifest.corpus == corpus]
+        groups = tokenizers(of_corpus)
+        for tokenizer, same in groups.items():
+            check_same_tokens(same, corpus)
+            label = {"corpus": f"{corpus} {tokenizer}"} if len(groups) > 1 else {}
+            for one in same:
+                found.append(replace(one, manifest=one.manifest.model_copy(update=label)))
+    return found
 
 
 def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:
@@ -443,6 +493,7 @@ class Fits:
     - slope, and low and high, its t interval at 95%
     - intercept: log loss at S = 1
     - R2: of log loss
+    - note: why the law may not be trusted (`resolution.doubts`), or ""
     """
 
     table: pd.DataFrame
@@ -460,8 +511,9 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
             continue
         low, high = fit.slope_interval
         about = (curve.corpus, curve.family, curve.quantity)
-        rows.append((*about, fit.n, fit.slope, low, high, fit.intercept, fit.r2))
-    columns = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
+        numbers = (fit.n, fit.slope, low, high, fit.intercept, fit.r2)
+        rows.append((*about, *numbers, curve.doubts(fit)))
+    columns = "corpus family quantity n slope low high intercept R2 note".split()
     return Fits(pd.DataFrame(rows, columns=columns), tuple(refused))
 
 

@@ -1,6 +1,6 @@
 """Accuracy from loss: on one text, log(-log RBP_k) follows log CE, whatever changes the model.
 
-`fit_against_ce` fits, for each text, tokenizer and k, the line through all measured models, of
+`fit_against_ce` fits, for each text and k, the line through all measured models, of
 whatever family, and `predict_from_ce` reads a new model's RBP_k off it.
 """
 
@@ -8,28 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Array, Measured, PowerLawFit, fit_power_law, minus_log, root_mean_square
+from rbpkit.fit import (
+    Array,
+    Measured,
+    PowerLawFit,
+    check_same_tokens,
+    fit_power_law,
+    minus_log,
+    root_mean_square,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class LossFit:
     """-log RBP_k = C CE^eps_k over all models that were measured on one text with one tokenizer.
 
-    - corpus, V: the text, and the rows of the output matrix, which tell tokenizers apart.
-    - k: of RBP_k.
+    - corpus: the text. k: of RBP_k.
     - models: n names, ascending in CE.
     - ce: (n,) nats a token. rbp: (n,) RBP_k.
     - line: the fit; its `slope` is eps_k, and it takes CE in the place of S.
     """
 
     corpus: str
-    V: int
     k: int
     models: tuple[str, ...]
     ce: Array
@@ -40,7 +45,7 @@ class LossFit:
     def about(self) -> dict[str, object]:
         """The first columns of its rows in tables."""
         quantity, n = f"RBP_{self.k}", len(self.models)
-        return {"corpus": self.corpus, "V": self.V, "quantity": quantity, "n": n}
+        return {"corpus": self.corpus, "quantity": quantity, "n": n}
 
     @property
     def residual(self) -> Array:
@@ -54,19 +59,16 @@ def fit_against_ce(
 ) -> tuple[list[LossFit], list[str]]:
     """The lines of log(-log RBP_k) on log CE, and a line on each text and k that has none.
 
-    Models are compared on the same tokens only: one text (fingerprint), one V, one max_length and
-    stride, and the same targets.
-    Raises InputError if nothing was measured.
+    Raises InputError if nothing was measured, and if the models of a text did not score the same
+    tokens.
     """
-    same_text = ("corpus", "fingerprint", "V", "max_length", "stride")
-    same_tokens = attrgetter(*same_text, "tokens", "targets")
-    groups: dict[tuple, list[Measured]] = {}
-    for model in measured:
-        groups.setdefault(same_tokens(model.manifest), []).append(model)
-    if not groups:
+    measured = list(measured)
+    if not measured:
         raise InputError("nothing was measured, so there is no line in cross-entropy")
     fits, refused = [], []
-    for (corpus, _, V, *_), models in sorted(groups.items()):
+    for corpus in sorted({model.manifest.corpus for model in measured}):
+        models = [model for model in measured if model.manifest.corpus == corpus]
+        check_same_tokens(models, corpus)
         models.sort(key=lambda model: model.ce())
         names = tuple(model.manifest.model for model in models)
         ce = np.array([model.ce() for model in models])
@@ -75,16 +77,16 @@ def fit_against_ce(
             try:
                 line = fit_power_law(ce, minus_log(rbp), labels=names)
             except InputError as error:
-                refused.append(f"{corpus}, V = {V:,}, RBP_{k}: {error}")
+                refused.append(f"{corpus}, RBP_{k}: {error}")
                 continue
-            fits.append(LossFit(corpus, V, k, names, ce, rbp, line))
+            fits.append(LossFit(corpus, k, names, ce, rbp, line))
     return fits, refused
 
 
 def loss_table(fits: Iterable[LossFit]) -> pd.DataFrame:
     """A row for each line: its slope with a 95% interval, and the residuals of its models.
 
-    Columns: corpus, V, quantity, n, CE_min, CE_max (nats), eps, eps_low, eps_high, residual_percent
+    Columns: corpus, quantity, n, CE_min, CE_max (nats), eps, eps_low, eps_high, residual_percent
     (root mean square), farthest (the model with the largest residual) and farthest_percent.
     """
     rows = []
@@ -110,7 +112,7 @@ def predict_from_ce(
 ) -> pd.DataFrame:
     """RBP_k of one new model of which only the cross-entropy is known, for each line and loss.
 
-    losses: CE in nats a token, on the same text with the same tokenizer. Columns: corpus, V,
+    losses: CE in nats a token, on the same text with the same tokenizer. Columns: corpus,
     quantity, n, CE, RBP, RBP_low, RBP_high, and `note`, which is empty between the measured losses.
     Raises InputError for a loss that is not positive and finite, and for a bad level.
     """

@@ -103,6 +103,7 @@ class Manifest(JobKey):
     - skipped_documents: those with nothing to score (a single token).
     - tokens: how many are scored, T.
     - scored_bytes: UTF-8 bytes of the text of the scored tokens; 0 if they are not known.
+    - document_bytes: the same for each document that has some; empty if they are not known.
     - seconds: wall time.
     - targets: a digest of the scored tokens and of their places; "" if it is not known. Two
       tokenizers may cut a text into as many tokens, and models are compared on the same ones.
@@ -120,6 +121,7 @@ class Manifest(JobKey):
     skipped_documents: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
     scored_bytes: NonNegativeInt = 0
+    document_bytes: list[NonNegativeInt] = []
     seconds: Annotated[float, Field(ge=0)] = 0.0
     targets: str = ""
     format: Literal[3] = FORMAT

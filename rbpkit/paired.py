@@ -1,4 +1,4 @@
-"""Two models on the same documents: the difference in CE and RBP_k, with its interval.
+"""Two models on the same documents: their difference, with its interval.
 
 Both are measured on the same text, so what makes a document hard for both cancels in the
 difference. Its interval is narrower than those of the two models suggest.
@@ -6,19 +6,30 @@ difference. Its interval is narrower than those of the two models suggest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
+from rbpkit.fit import tokenizers
 from rbpkit.summary import Summary, interval, resample
 
+# Share of the scored bytes by which the texts of two tokenizers may differ.
+MOST_OTHER_TEXT = 0.001
 
-def check_comparable(a: Summary, b: Summary) -> None:
-    """InputError, one line, unless both models scored the same tokens of the same documents.
+TWO_TOKENIZERS = (
+    "they have two tokenizers: RBP_k and CE are of each model's own tokens, and shorter tokens are"
+    " easier, so neither says which model is better; bits per byte of the same text do"
+)
 
-    Two tokenizers are told apart by `targets`, and by how many tokens a document has.
+
+def same_tokens(a: Summary, b: Summary) -> bool:
+    """Whether both models scored the same tokens, not only the same text in other tokens.
+
+    InputError, one line, unless they scored the same text, and for two tokenizers whose scored
+    bytes differ by more than MOST_OTHER_TEXT, counted document by document.
     """
     names = f"{a.manifest.model} and {b.manifest.model}"
     for setting in ("corpus", "fingerprint", "documents", "max_length", "stride"):
@@ -26,28 +37,38 @@ def check_comparable(a: Summary, b: Summary) -> None:
         if of_a != of_b:
             found = f"{str(of_a)[:15]} and {str(of_b)[:15]}"
             raise InputError(f"{names} were not measured on the same text: {setting} {found}")
-    same_documents = np.array_equal(a.document, b.document)
-    same_targets = a.manifest.targets == b.manifest.targets
-    same_tokens = same_documents and np.array_equal(a.document_tokens, b.document_tokens)
-    if not same_targets or not same_tokens:
+    if len(tokenizers([a, b])) == 1 and np.array_equal(a.document_tokens, b.document_tokens):
+        return True
+    by_document = [pd.Series(one.document_bytes(), one.document) for one in (a, b)]
+    scored = pd.concat(by_document, axis=1, keys=["A", "B"]).fillna(0)
+    other = (scored["A"] - scored["B"]).abs().sum() / scored.max(axis=1).sum()
+    if other > MOST_OTHER_TEXT:
         raise InputError(
-            f"{names}: their tokenizers cut the documents differently, so figures per token do not"
-            " compare; compare measure(...).bits_per_byte()"
+            f"{names}: their tokenizers differ, and {100 * other:.2g}% of the text was scored by"
+            " one alone, so not even bits per byte compare; cut the texts to what max_length holds"
+            " (max_bytes of load_corpus), or score all of them (stride), and take long documents:"
+            " a first token is not scored"
         )
+    return False
 
 
 def differences(a: Summary, b: Summary, ks: Sequence[int]) -> pd.DataFrame:
     """B minus A in CE (nats) and in RBP_k, one row each: quantity, A, B, B-A, low, high.
 
+    Of two tokenizers it is one row, bits per byte: tokens of two tokenizers do not compare.
     low, high: the 95% interval of the difference for other documents like these: a cluster
     bootstrap, whose draws both models share. Raises InputError for models that do not compare, a k
     that is not on the summaries' grid, and fewer than two documents or units.
     """
-    check_comparable(a, b)
-    drawn = resample([a, b], ks)
-    found = [("CE", a.ce(), b.ce(), drawn.ce)]
-    for place, k in enumerate(ks):
-        found.append((f"RBP_{k}", a.rbp(k), b.rbp(k), drawn.rbp[:, :, place]))
+    if same_tokens(a, b):
+        drawn = resample([a, b], ks)
+        found = [("CE", a.ce(), b.ce(), drawn.ce)]
+        for place, k in enumerate(ks):
+            found.append((f"RBP_{k}", a.rbp(k), b.rbp(k), drawn.rbp[:, :, place]))
+    else:
+        drawn = resample([a, b])
+        of_a, of_b = a.bits_per_byte(), b.bits_per_byte()
+        found = [("bits_per_byte", of_a, of_b, drawn.bits_per_byte)]
     rows = []
     for quantity, of_a, of_b, draws in found:  # draws: (B, 2), of both models
         low, high = interval(draws[:, 1] - draws[:, 0])
@@ -59,17 +80,22 @@ def most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
     """The documents whose nats differ most, the most first.
 
     Columns: document (its number in the order of the protocol, from 0), tokens (scored), CE_A and
-    CE_B of the document, nats (B minus A, summed over its tokens). Raises InputError for models
-    that do not compare.
+    CE_B of the document, nats (B minus A, summed over its tokens). Of two tokenizers bytes are in
+    the place of tokens, and bits per byte in that of CE. Raises InputError for models that do not
+    compare.
     """
-    check_comparable(a, b)
-    nats = b.document_nll - a.document_nll
-    tokens = a.document_tokens
+    compared, in_a, in_b = np.intersect1d(a.document, b.document, return_indices=True)
+    nll_a, nll_b = a.document_nll[in_a], b.document_nll[in_b]
+    if same_tokens(a, b):
+        unit, size, per, loss = "tokens", a.document_tokens[in_a], 1.0, "CE"
+    else:
+        unit, size, per, loss = "bytes", a.document_bytes()[in_a], math.log(2), "bits_per_byte"
+    nats = nll_b - nll_a
     columns = {
-        "document": a.document,
-        "tokens": tokens,
-        "CE_A": a.document_nll / tokens,
-        "CE_B": b.document_nll / tokens,
+        "document": compared,
+        unit: size,
+        f"{loss}_A": nll_a / (per * size),
+        f"{loss}_B": nll_b / (per * size),
         "nats": nats,
     }
     order = np.argsort(-np.abs(nats), kind="stable")[:count]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve, Fits, PowerLawFit, fit_power_law
-from rbpkit.resolution import Resolution
+from rbpkit.fit import Curve, Fits, fit_power_law
 
 # How many decades outside of the measured sizes a law in doubt is still used.
 DOUBTFUL_DECADES = 1.0
@@ -24,12 +23,10 @@ def predict_sizes(
     curves: Iterable[Curve],
     sizes: Sequence[float],
     level: float = 0.95,
-    resolutions: Mapping[tuple[str, str], Resolution] | None = None,
     force: bool = False,
 ) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
-    resolutions: of each corpus and family, as `resolution.resolution_of_all` gives them.
     force: use a law in doubt for any size, and not only up to DOUBTFUL_DECADES outside.
 
     The table's columns, one row for each curve and size:
@@ -54,7 +51,7 @@ def predict_sizes(
         except InputError as error:
             refused.append(f"{curve.title}: {error}")
             continue
-        doubt = _doubt(curve.quantity, fit, (resolutions or {}).get((curve.corpus, curve.family)))
+        doubt = curve.doubts(fit)
         for size in sizes:
             nearest = min(max(size, fit.S_min), fit.S_max)  # of the measured range
             decades = math.log10(size) - math.log10(nearest)
@@ -71,14 +68,3 @@ def predict_sizes(
             about = (curve.corpus, curve.family, curve.quantity, fit.n, float(size), decades)
             rows.append((*about, *losses, *rbp, doubt))
     return Fits(pd.DataFrame(rows, columns=list(_COLUMNS)), tuple(refused))
-
-
-def _doubt(quantity: str, fit: PowerLawFit, limit: Resolution | None) -> str:
-    """Why a law is in doubt, in a few words; "" if it is not."""
-    low, high = fit.alpha_interval
-    if low <= 0:
-        return "alpha may be 0" if high >= 0 else "alpha is below 0"
-    is_rbp = quantity.startswith("RBP_")
-    if limit is None or not is_rbp or int(quantity.removeprefix("RBP_")) <= limit.k:
-        return ""
-    return "no k is trusted" if math.isnan(limit.k) else f"trusted up to k = {limit.k:,.0f}"

@@ -189,6 +189,18 @@ class Summary:
             raise InputError(f"{self.manifest.model}: the bytes of its text were not counted")
         return self.ce() * self.tokens / (math.log(2) * self.manifest.scored_bytes)
 
+    def bits_per_byte_interval(self) -> tuple[float, float]:
+        """Its 95% interval, as `rbp_interval`. InputError also if the bytes are not known."""
+        self.document_bytes()
+        return interval(resample([self]).bits_per_byte[:, 0])
+
+    def document_bytes(self) -> np.ndarray:
+        """UTF-8 bytes of the scored text of each document, (D,). InputError if not known."""
+        sizes = np.array(self.manifest.document_bytes)
+        if sizes.shape != self.document.shape:
+            raise InputError(f"{self.manifest.model}: the bytes of its documents were not counted")
+        return sizes
+
     @overload
     def success(self, N: int, k: int) -> float: ...
     @overload
@@ -407,10 +419,12 @@ class Resampled:
     """What the models of one corpus would have measured on each resample of its text.
 
     ce: (B, n) nats, rbp: (B, n, K) shares in [0, 1], for B resamples, n models and K values of k.
+    bits_per_byte: (B, n), NaN for models whose bytes were not counted.
     """
 
     ce: np.ndarray
     rbp: np.ndarray
+    bits_per_byte: np.ndarray
 
     @property
     def loss(self) -> np.ndarray:
@@ -439,18 +453,21 @@ def resample(summaries: Sequence[Summary], ks: Sequence[int] = (), draws: int = 
         raise InputError("the models were measured with different units; use the same --unit")
     units = np.unique(of_document)
     weights = resample_weights(units.size, draws)
-    ce, rbp = [], []
+    ce, rbp, bits_per_byte = [], [], []
     for summary in summaries:
-        of_documents = [summary.document_tokens, summary.document_nll, *summary.hits(ks).T]
+        sizes = summary.manifest.document_bytes or np.full(summary.document.size, np.nan)
+        of_documents = [summary.document_tokens, summary.document_nll, sizes, *summary.hits(ks).T]
         place = np.searchsorted(units, summary.document_units)
         of_units = [np.bincount(place, sums, minlength=units.size) for sums in of_documents]
-        tokens, nll, *hits = (weights @ sums for sums in of_units)
+        tokens, nll, sizes, *hits = (weights @ sums for sums in of_units)
         # A resample may have no token of a model that scored few documents.
         with np.errstate(invalid="ignore", divide="ignore"):
             ce.append(nll / tokens)
+            bits_per_byte.append(nll / (math.log(2) * sizes))
             rbp.append([of_k / tokens for of_k in hits])
     shape = (len(summaries), len(ks), draws)
-    return Resampled(np.stack(ce, axis=1), np.reshape(rbp, shape).transpose(2, 0, 1))
+    by_k = np.reshape(rbp, shape).transpose(2, 0, 1)
+    return Resampled(np.stack(ce, axis=1), by_k, np.stack(bits_per_byte, axis=1))
 
 
 def labelled(summaries: Iterable[Summary], families: Iterable[str]) -> list[Summary]:

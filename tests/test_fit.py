@@ -226,10 +226,10 @@ def test_fits_of_all_that_was_measured():
     fits = fit_all([*LADDER, *opt, *two_sizes], ks=(1, 2))
     row = fits.table.iloc[1]
     alone = fit_rbp_law([10, 100, 1000], [0.25, 0.5, 0.75])
-    names = ["corpus", "family", "quantity", "n", "slope", "low", "high", "intercept", "R2"]
+    names = "corpus family quantity n slope low high intercept R2 note".split()
     assert list(fits.table) == names and len(fits.table) == 2
     assert row.tolist()[:4] == ["Wiki", "GPT2", "RBP_1", 3]
-    assert row.tolist()[4:] == [alone.slope, *alone.slope_interval, alone.intercept, alone.r2]
+    assert row.tolist()[4:9] == [alone.slope, *alone.slope_interval, alone.intercept, alone.r2]
     refused = {line.partition(": cannot fit: ")[0] for line in fits.refused}
     assert {"GPT2, Wiki, RBP_2", "OPT, Wiki, CE", "OPT, Wiki, RBP_1", "OPT, Wiki, RBP_2"} < refused
     with pytest.raises(InputError, match="no measured model"):

@@ -7,6 +7,7 @@ import pytest
 from made_summaries import made
 
 from rbpkit import InputError, loss_law
+from rbpkit.fit import by_tokenizer, fit_all
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +20,31 @@ def models() -> list:
     return models
 
 
-@pytest.mark.parametrize("name", ["fingerprint", "V", "max_length", "stride", "tokens", "targets"])
+@pytest.mark.parametrize("name", ["fingerprint", "max_length", "stride", "targets"])
 def test_models_that_did_not_score_the_same_tokens_are_on_no_common_line(name, models):
     *four, last = models
     value = getattr(last.manifest, name)
     value += "other" if isinstance(value, str) else 7
     other = dataclasses.replace(last, manifest=last.manifest.model_copy(update={name: value}))
-    fits, refused = loss_law.fit_against_ce([*four, other], [1])
-    assert [fit.models for fit in fits] == [loss_law.fit_against_ce(four, [1])[0][0].models]
-    assert len(refused) == 1
+    says = r"V4096-2000 \(m1.*\) and V4096-other" if name == "targets" else f"different {name}"
+    with pytest.raises(InputError, match=says):
+        loss_law.fit_against_ce([*four, other], [1])
+
+
+def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
+    others = []
+    for one in models:
+        name = f"{one.manifest.model}b"
+        known = one.manifest.model_copy(update={"targets": "ab12cd34", "model": name})
+        others.append(dataclasses.replace(one, manifest=known))
+    mixed = [*models, *others]
+    for laws in (loss_law.fit_against_ce, fit_all):
+        with pytest.raises(InputError, match="--by-tokenizer"):
+            laws(mixed, [1])
+    table = fit_all(by_tokenizer(mixed), [1]).table
+    assert sorted(set(table["corpus"])) == ["c V4096-2000", "c V4096-ab12cd"]
+    assert (table["n"] == len(models)).all()
+    assert by_tokenizer(models)[0].manifest == models[0].manifest
 
 
 def test_the_lines_of_measured_models_against_cross_entropy(models):

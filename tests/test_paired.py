@@ -67,8 +67,8 @@ def test_what_does_not_compare_is_refused(pair):
         "documents": (9, "documents"),
         "max_length": (100, "max_length"),
         "stride": (9, "stride"),
-        # As many tokens in each document, and others: of another tokenizer.
-        "targets": ("0" * 16, "bits_per_byte"),
+        # As many tokens in each document, and others: of another tokenizer. No bytes are known.
+        "targets": ("0" * 16, "bytes of its documents"),
     }
     for setting, (value, says) in others.items():
         other = dataclasses.replace(b, manifest=b.manifest.model_copy(update={setting: value}))
@@ -76,8 +76,39 @@ def test_what_does_not_compare_is_refused(pair):
             differences(a, other, (1,))
     tokens = b.document_tokens.copy()
     tokens[0] += 1
-    with pytest.raises(InputError, match="bits_per_byte"):
+    with pytest.raises(InputError, match="bytes of its documents"):
         most_different(a, dataclasses.replace(b, document_tokens=tokens), 1)
+
+
+def under_a_tokenizer(summary, targets: str, sizes: list[int]):
+    known = {"targets": targets, "document_bytes": sizes, "scored_bytes": sum(sizes)}
+    return dataclasses.replace(summary, manifest=summary.manifest.model_copy(update=known))
+
+
+def test_two_tokenizers_are_compared_in_bits_per_byte_of_the_same_text():
+    documents = np.repeat(np.arange(20), 10)
+    one = made(1, np.arange(200) % 7 + 1, documents, nll=np.linspace(2, 3, 200))
+    two = made(2, np.arange(100) % 5 + 1, documents[::2], nll=np.linspace(3, 5, 100))
+    a = under_a_tokenizer(one, "aa", list(range(1000, 3000, 100)))
+    b = under_a_tokenizer(two, "bb", list(range(1001, 3001, 100)))
+    [row] = differences(a, b, (1, 10)).to_dict("records")
+    assert row["quantity"] == "bits_per_byte" and row["A"] == a.bits_per_byte()
+    bits_a, bits_b = one.document_nll / np.log(2), two.document_nll / np.log(2)
+    size_a, size_b = a.document_bytes(), b.document_bytes()
+    assert row["B"] == pytest.approx(bits_b.sum() / size_b.sum())
+    weights = resample_weights(20)
+    draws = (weights @ bits_b) / (weights @ size_b) - (weights @ bits_a) / (weights @ size_a)
+    assert (row["low"], row["high"]) == pytest.approx(interval(draws))
+    draws_of_a = (weights @ bits_a) / (weights @ size_a)
+    assert a.bits_per_byte_interval() == pytest.approx(interval(draws_of_a))
+    documents = most_different(a, b, 20).sort_values("document")
+    np.testing.assert_allclose(documents["bits_per_byte_B"], bits_b / size_a)
+    # As many bytes in all, and other ones: 1% of each document, in turn more and less.
+    other = size_a + np.tile([20, -20], 10)
+    c = under_a_tokenizer(two, "bb", other.tolist())
+    assert c.manifest.scored_bytes == a.manifest.scored_bytes
+    with pytest.raises(InputError, match="1% of the text"):
+        differences(a, c, (1,))
 
 
 def test_from_the_command_line(rbpkit, tmp_path):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import pandas as pd
 
-from rbpkit.curves import in_order
+from rbpkit.fit import models_of
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary, labelled
 from rbpkit_pocket.paths import SUMMARIES
@@ -29,7 +30,8 @@ class Study:
 
     def shown(self) -> list[Summary]:
         """The models of these families on these corpora, in this order, and by rising S."""
-        return in_order(self.summaries, self.corpora, self.families)
+        shown = product(self.corpora, self.families)
+        return [one for pair in shown for one in models_of(self.summaries, *pair)]
 
     def models(self) -> pd.DataFrame:
         """The family, the name and S of each of these models."""

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 from pandas.api.types import is_numeric_dtype
 
 from rbpkit.errors import InputError, nearest
+from rbpkit.fit import by_tokenizer
 from rbpkit.manifest import KEY
+from rbpkit.paired import MOST_OTHER_TEXT
 from rbpkit.records import load_summaries
+from rbpkit.resolution import few_units
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
 
@@ -52,6 +58,9 @@ class Selection:
     checkpoint: Annotated[
         str | None, Parameter(help="Which one of each run: last, or the number of a step.")
     ] = None
+    by_tokenizer: Annotated[
+        bool, Parameter(help="A text in the tokens of each tokenizer is a corpus of its own.")
+    ] = False
 
     def load(self, records: Path, several: bool = False) -> list[Summary]:
         """The summaries of these jobs. Raises InputError as `load_summaries`."""
@@ -66,9 +75,10 @@ class Selection:
                 there = ", ".join(SETTINGS)
                 raise InputError(f"no setting {name!r}{nearest(name, SETTINGS)}; there are {there}")
             settings.setdefault(name, []).append(value)
-        return load_summaries(
+        found = load_summaries(
             records, checkpoint=self.checkpoint, several=several, say=say, **settings
         )
+        return by_tokenizer(found) if self.by_tokenizer else found
 
 
 Chosen = Annotated[Selection, Parameter(name="*", group="Which jobs")]
@@ -109,8 +119,8 @@ def measured_table(
     - corpus, family, model, S, V, documents, max_length, stride, dtype, revision, tokens (scored);
     - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
       _high, NaN for a k or a text that has no interval;
-    - bits_per_byte, NaN if an earlier version measured, which did not count the bytes;
-    - other settings, only if a model has several of them on one corpus.
+    - bits_per_byte the same, NaN if an earlier version measured, which did not count the bytes;
+    - other settings, only if they differ on one corpus.
     """
     names = ["corpus", "family", "model", "S", "V"]
     names += ["documents", "max_length", "stride", "dtype", "revision"]
@@ -121,29 +131,37 @@ def measured_table(
         row = {name: getattr(manifest, name) for name in (*names, *others, "tokens")}
         for name in ("revision", "fingerprint"):  # the beginning is enough
             row[name] = row[name][:15]
-        row["CE"] = summary.ce()
-        if intervals:
-            row["CE_low"], row["CE_high"] = _interval_or_nan(summary.ce_interval)
-        row["bits_per_byte"] = summary.bits_per_byte() if manifest.scored_bytes else float("nan")
+        quantities = {
+            "CE": (summary.ce, summary.ce_interval),
+            "bits_per_byte": (summary.bits_per_byte, summary.bits_per_byte_interval),
+        }
         for k in ks:
-            row[f"RBP_{k}"] = summary.rbp(k)
-            if intervals:
-                row[f"RBP_{k}_low"], row[f"RBP_{k}_high"] = _interval_or_nan(
-                    summary.rbp_interval, k
-                )
+            quantities[f"RBP_{k}"] = partial(summary.rbp, k), partial(summary.rbp_interval, k)
+        for name, (value, interval) in quantities.items():
+            ends = (f"{name}_low", f"{name}_high") if intervals else ()
+            row |= dict.fromkeys((name, *ends), float("nan"))
+            with suppress(InputError):
+                row[name] = value()
+                row |= zip(ends, interval() if ends else (), strict=True)
         rows.append(row)
     table = pd.DataFrame(rows).sort_values(["corpus", "family", "S", "model"])
-    jobs = table.groupby(["model", "corpus"])
-    same = [name for name in others if (jobs[name].nunique() <= 1).all()]  # they tell nothing
+    texts = table.groupby("corpus")
+    same = [name for name in others if (texts[name].nunique() <= 1).all()]  # they tell nothing
     return table.drop(columns=same)
 
 
-def _interval_or_nan(interval: Callable[..., tuple[float, float]], *k: int) -> tuple[float, float]:
-    """A 95% interval, NaN if there is none for this k or this text."""
-    try:
-        return interval(*k)
-    except InputError:
-        return float("nan"), float("nan")
+def say_what_to_mind(summaries: Sequence[Summary]) -> None:
+    """Lines on numbers of a table of measured models that are not what they seem."""
+    for corpus in sorted({summary.manifest.corpus for summary in summaries}):
+        of_corpus = [one for one in summaries if one.manifest.corpus == corpus]
+        sizes = [one.manifest.scored_bytes for one in of_corpus if one.manifest.scored_bytes]
+        if sizes and max(sizes) - min(sizes) > MOST_OTHER_TEXT * max(sizes):
+            say(
+                f"{corpus}: {min(sizes):,} to {max(sizes):,} bytes were scored, so bits_per_byte is"
+                " not of the same text; --max-bytes cuts it alike for all tokenizers"
+            )
+        if few := few_units(min(np.unique(one.document_units).size for one in of_corpus)):
+            say(f"{corpus}: {few}, so intervals for other documents are too narrow")
 
 
 def print_table(table: pd.DataFrame, form: Form = TEXT_TABLE, digits: int = 4) -> None:

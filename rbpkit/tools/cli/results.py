@@ -14,10 +14,9 @@ from cyclopts.types import NonNegativeInt
 from rbpkit.errors import InputError
 from rbpkit.fit import curves_of_all, family_lines, fit_curves
 from rbpkit.loss_law import LossFit, fit_against_ce, loss_table, predict_from_ce
-from rbpkit.paired import differences, most_different
+from rbpkit.paired import TWO_TOKENIZERS, differences, most_different, same_tokens
 from rbpkit.plugins import pairs_rule
 from rbpkit.prediction import predict_sizes
-from rbpkit.resolution import resolution_of_all
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import (
@@ -32,6 +31,7 @@ from rbpkit.tools.cli.common import (
     measured_table,
     print_table,
     rows_of,
+    say_what_to_mind,
 )
 from rbpkit.tools.study.checks import folder_to_write
 
@@ -44,6 +44,7 @@ def show(
     """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
     summaries = chosen.load(records, several=True)
     print_table(measured_table(summaries, k, intervals=True), form)
+    say_what_to_mind(summaries)
 
 
 # -- laws in size and in cross-entropy --------------------------------------------------------
@@ -65,8 +66,7 @@ def fit(
 ) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
-    Standard error tells which models each line has, and up to which k there are enough missed
-    tokens to trust a line.
+    A note says why a line may not be trusted; standard error tells which models it has.
     """
     if figure is not None:
         from rbpkit import plots  # of the extra `figures`
@@ -85,8 +85,6 @@ def fit(
     fits = fit_curves(curves)
     _say_refused("no fit", fits.refused, all_of_them=fits.table.empty)
     print_table(fits.table, form)
-    for resolution in resolution_of_all(summaries).values():
-        say(resolution.words)
     if figure is not None:
         points = plots.curve_points("measured", curves)
         plots.save(plots.law_figure(curves), points, str(folder), figure.stem, form_of_figure)
@@ -160,13 +158,9 @@ def predict(
         print_table(predict_from_ce(_lines_in_ce(summaries, k), ce, level), form)
         return
     family_lines(summaries)  # refuses two models of one size
-    resolutions = resolution_of_all(summaries)
-    predicted = predict_sizes(curves_of_all(summaries, k), size, level, resolutions, force)
+    predicted = predict_sizes(curves_of_all(summaries, k), size, level, force)
     table = predicted.table
     _say_refused("no prediction", predicted.refused, all_of_them=table.empty)
-    if table["note"].any():
-        for resolution in resolutions.values():
-            say(resolution.words)
     outside = table.loc[table["decades"] != 0, ["family", "S", "decades"]]
     for family, S, decades in outside.drop_duplicates().itertuples(index=False):
         place = "beyond the largest" if decades > 0 else "below the smallest"
@@ -208,6 +202,8 @@ def compare(
 ) -> None:
     """Model B minus model A in CE and RBP_k, with 95% intervals (paired, other documents).
 
+    Of two tokenizers that scored the same text in bits per byte alone.
+
     Then the documents in which they differ most, by their number in the order of the protocol, as
     `rbpkit look --corpus CORPUS --document NUMBER` takes it.
     """
@@ -218,7 +214,10 @@ def compare(
         print(json.dumps({"differences": rows_of(table), "documents": rows_of(documents)}))
         return
     say(f"A is {a}, B is {b}, on {of_a.manifest.corpus}: {of_a.tokens:,} tokens")
+    if not same_tokens(of_a, of_b):
+        say(TWO_TOKENIZERS)
     print_table(table, form)
+    say_what_to_mind([of_a, of_b])
     if show_documents and form.format == "text":  # a second table would spoil a file of the first
         say("the documents that differ most (nats: B minus A, all tokens of the document):")
         print_table(documents)
