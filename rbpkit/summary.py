@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -414,27 +414,16 @@ def interval(draws: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@dataclass(frozen=True, eq=False)
-class Resampled:
-    """What the models of one corpus would have measured on each resample of its text.
+class Resampled(NamedTuple):
+    """What n models would have on each of B resamples of a text, at K values of k."""
 
-    ce: (B, n) nats, rbp: (B, n, K) shares in [0, 1], for B resamples, n models and K values of k.
-    bits_per_byte: (B, n), NaN for models whose bytes were not counted.
-    """
-
-    ce: np.ndarray
-    rbp: np.ndarray
-    bits_per_byte: np.ndarray
-
-    @property
-    def loss(self) -> np.ndarray:
-        """-log RBP_k, (B, n, K): inf if a resample has no hit, 0 if it has nothing else."""
-        with np.errstate(divide="ignore"):
-            return np.abs(np.log(self.rbp))
+    ce: np.ndarray  # (B, n) nats
+    rbp: np.ndarray  # (B, n, K) shares
+    bits_per_byte: np.ndarray  # (B, n), NaN for models whose bytes were not counted
 
 
 def resample(summaries: Sequence[Summary], ks: Sequence[int] = (), draws: int = DRAWS) -> Resampled:
-    """CE and RBP_k of models of one corpus on `draws` resamples, the same for every model.
+    """CE and RBP_k of models of one corpus on resamples of its text, the same for every model.
 
     The draws are paired, so what is common to the models cancels in a difference. A document
     without a scored token of one model (another tokenizer cuts it) is drawn for the others alone.

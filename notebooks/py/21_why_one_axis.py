@@ -101,7 +101,7 @@ draw.check(1, answer_1)
 
 # %%
 rows = {}
-for way, jobs in draw.read_temperatures().items():
+for way, jobs in reasons_judged.load_both("temperature").items():
     for text in reasons.KNOWN_TEXTS:
         of_text = reasons_judged.of_text(jobs, text)
         # log of -log M_k over -log RBP_k in percent, mean of the 25
@@ -235,7 +235,7 @@ draw.check(3, answer_3)
 # For questions 1, 3, 4 and 5 the 25 models read three new texts: Django's topics, JavaScript, and tables of measurements. *Proportional odds* means that the logarithm of $\mathrm{RBP}_k/(1 - \mathrm{RBP}_k)$ falls by one number per nat of CE, whatever the $k$. $\varepsilon_k$ is the exponent of the rank loss in CE.
 
 # %%
-draw.seven_answers(known, shifts, draw.read_temperatures())
+draw.seven_answers(known, shifts, reasons_judged.load_both("temperature"))
 
 # %% [markdown]
 # *Conditions in short; in full in the [margins](../docs/margins.md).*

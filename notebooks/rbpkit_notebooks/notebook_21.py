@@ -17,7 +17,6 @@ from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.plots import NARROW, headed_row
 from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.tables_21 import seven_answers as seven_answers
-from rbpkit_pocket import paths
 from rbpkit_pocket.entropy_bins import BINS
 from rbpkit_pocket.families import V
 from rbpkit_pocket.reasons import (
@@ -27,7 +26,6 @@ from rbpkit_pocket.reasons import (
     MODELS,
     Job,
     hit_curves,
-    jobs_of,
     mass_curves,
     zipf_mass,
 )
@@ -40,13 +38,6 @@ GREY_OF = dict(zip(LEVELS, GREYS, strict=True))
 SHIFT_OF = {"own": "C", "borrowed": "F"}
 """Whose histogram -> its predictor, a column of `reasons_judged.residuals`."""
 ENTROPY = "entropy $h$ of the prediction, nats"
-
-
-def read_temperatures() -> dict[str, Jobs]:
-    """The 25 models as they are, and with a temperature fitted on the other half of a text."""
-    table = pd.read_csv(paths.REASONS / "temperature.csv.gz")
-    as_it_is = table["T"] == 1
-    return {"T = 1": jobs_of(table[as_it_is]), "fitted": jobs_of(table[~as_it_is])}
 
 
 def families_and_others(jobs: Jobs) -> Iterator[tuple[str, list[Job], list[Job]]]:

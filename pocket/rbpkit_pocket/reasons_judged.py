@@ -201,6 +201,36 @@ def residuals(runs: Iterable[Job], known: Jobs, unit_of: Mapping[str, str]) -> p
     return means[["r", "C", "B", "Q", "F", "jobs"]]
 
 
+def excess(runs: Iterable[Job], known: Jobs) -> pd.DataFrame:
+    """y_k of each run beyond a parabola in ln CE of the 25, percent: model, text, k, r.
+
+    Runs whose ln CE is more than 0.05 beyond the range of the 25 on a text are left out there.
+    """
+    rows = []
+    for job in runs:
+        reference = of_text(known, job.text)
+        log_CE = np.log([other.CE for other in reference])
+        x = np.log(job.CE)
+        if log_CE.min() - BEYOND <= x <= log_CE.max() + BEYOND:
+            for k in LEVELS:
+                y = np.array([other.y(k) for other in reference])
+                r = job.y(k) - float(parabola(log_CE, y)(x))
+                rows.append((job.model, job.text, k, 100 * r))
+    return pd.DataFrame(rows, columns=["model", "text", "k", "r"])
+
+
+def smoothed_minus_unchanged(table: pd.DataFrame) -> pd.DataFrame:
+    """The difference of `excess` for each size and seed, percent, mean of texts: a column per k.
+
+    Only texts count on which both runs do.
+    """
+    parts = table["model"].str.extract(r"(?P<size>.+)-(?P<change>smoothed|unchanged)-(?P<seed>.+)")
+    runs = table.join(parts)
+    pairs = runs.pivot(index=["size", "seed", "k", "text"], columns="change", values="r").dropna()
+    difference = pairs["smoothed"] - pairs["unchanged"]
+    return difference.groupby(["size", "seed", "k"]).mean().unstack()
+
+
 def left_over(r: np.ndarray, c: np.ndarray) -> tuple[float, float]:
     """q = sum (r - c)^2 / sum r^2, and the slope b of r on c through 0."""
     return float(np.sum((r - c) ** 2) / np.sum(r**2)), float(np.sum(r * c) / np.sum(c**2))
@@ -390,6 +420,13 @@ def load_jobs(name: str) -> dict[tuple[str, str], Job]:
     return jobs_of(pd.read_csv(paths.REASONS / f"{name}.csv.gz"))
 
 
+def load_both(name: str) -> dict[str, dict[tuple[str, str], Job]]:
+    """The jobs of a table with temperatures: as the models are, and with the fitted ones."""
+    table = pd.read_csv(paths.REASONS / f"{name}.csv.gz")
+    as_it_is = table["T"] == 1
+    return {"T = 1": jobs_of(table[as_it_is]), "fitted": jobs_of(table[~as_it_is])}
+
+
 def held_out_errors(known: Jobs) -> pd.DataFrame:
     """Table (a): rms errors of y_k, percent, with everything fitted on the other families.
 
@@ -496,9 +533,7 @@ def run_answers(known: Jobs, unit_of: Mapping[str, str]) -> None:
 
 def temperature_answers() -> None:
     """Print question 7. In the table the rows with a temperature come after those at T = 1."""
-    table = pd.read_csv(paths.REASONS / "temperature.csv.gz")
-    at_1 = jobs_of(table[table["T"] == 1])
-    fitted = jobs_of(table[table["T"] != 1])
+    at_1, fitted = load_both("temperature").values()
     for text in KNOWN_TEXTS:
         before, after = (calibration_errors(of_text(jobs, text)) for jobs in (at_1, fitted))
         print(text, {k: (round(before[k], 1), round(after[k], 1)) for k in LEVELS})
@@ -507,6 +542,23 @@ def temperature_answers() -> None:
     of_means = spread_left.mean() / spread.mean()
     mean_ratio = (spread_left / spread).mean()
     print(f"{of_means:.2f} of their mean is left; the mean of the six ratios is {mean_ratio:.2f}")
+
+
+def undone_answers() -> None:
+    """Print the entry on smoothing undone by a temperature: its two questions."""
+    known, runs = load_both("temperature"), load_both("undone")
+    for way in known:
+        jobs = list(runs[way].values())
+        pairs = smoothed_minus_unchanged(excess(jobs, known[way]))
+        print(f"{way}: {len(pairs)} pairs\n", pairs.agg(["mean", "std"]).round(2).to_string())
+        for units, means in {"pairs": pairs, "seeds": pairs.groupby("seed").mean()}.items():
+            low, high = stats.ttest_1samp(means, 0).confidence_interval()
+            print(f"  95%, {units}:", np.column_stack([low, high]).round(2).tolist())
+        unit_of = {job.model: re.sub(r"-seed\d+", "", job.model) for job in jobs}
+        table = residuals(jobs, known[way], unit_of)
+        print((100 * table.drop(columns="jobs")).round(1).assign(jobs=table["jobs"]).to_string())
+        result = judged(table)
+        print(f"C: {entropy_verdict(result)}\n{result.round(2).to_string(index=False)}\n")
 
 
 def real_answers() -> None:
@@ -530,5 +582,7 @@ if __name__ == "__main__":
         run_answers(known, {name: re.sub(r"-seed\d+", "", name) for name in names})
     elif what == "real":
         real_answers()
+    elif what == "undone":
+        undone_answers()
     else:
         temperature_answers()
