@@ -34,14 +34,6 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
 Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
 
 
-GONE = {
-    "allow_pickle": "pickled weights are admitted, as torch reads nothing but weights from them",
-    "threads": "set OMP_NUM_THREADS; a sweep shares the cores among its workers",
-    "image": "`rbpkit pocket captions` measures models that read pictures",
-}
-"""Settings of version 0.3.0 that are no more -> what to do instead."""
-
-
 class Shown(BaseModel):
     """What the notebooks show: their parameters."""
 
@@ -68,8 +60,6 @@ class Shown(BaseModel):
         """One fault that pydantic found, as a line: the key, what is wrong, what was given."""
         key = str(fault["loc"][0])
         if fault["type"] == "extra_forbidden":
-            if key in GONE:
-                return f"{key} is no longer a setting: {GONE[key]}"
             return f"unknown setting {key!r}{nearest(key, cls.model_fields)}"
         if fault["type"] == "missing":
             return f"{key} is missing"

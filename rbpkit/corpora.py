@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -108,10 +108,9 @@ class Corpus:
         space between them; None if there is nothing.
     units: for each document the name of what was sampled with it (a module, an author), which a
         bootstrap resamples; None if the documents themselves were sampled.
-    source: where the text is from: `kind` ("hub", "file", "memory" or the name of a plugin),
-        `path`, `empty` (how many documents without a visible character were left out); of files and
-        the hub `files` and `field`, of the hub `revision`; of a plugin `as_shipped`, whether this
-        is the text behind the plugin's reference numbers.
+    source: where the text is from: `kind` ("hub", "file", "memory" or the name of a plugin) and
+        `path`; of files and the hub `files` and `field`, of the hub `revision`; of a plugin
+        `as_shipped`, whether this is the text behind the plugin's reference numbers.
     protocol: how documents were chosen: `seed` (None if nothing was shuffled), `requested` (None
         for all), `available` (how many there were to choose from); `max_bytes` if texts were cut.
 
@@ -168,13 +167,15 @@ class Corpus:
     ) -> Corpus:
         """A corpus of texts in memory: all of them, in their own order.
 
-        texts: any iterable of strings, or of rows by column (a `datasets.Dataset`).
+        texts: any iterable of strings, or of rows by column (a `datasets.Dataset`); or a DataFrame
+            of pandas.
         name: the corpus's id.
         field, unit, prompt: columns of rows, as of `load_corpus`.
 
-        Texts without a visible character are left out. Raises InputError for anything else, and for
-        no text.
+        Raises InputError for anything else, and for no text.
         """
+        if hasattr(texts, "iterrows"):  # a DataFrame, which by itself iterates over its columns
+            texts = cast(Any, texts).to_dict("records")
         is_one = isinstance(texts, (str, bytes, bytearray, Mapping)) or hasattr(texts, "columns")
         if is_one or not hasattr(texts, "__iter__"):
             kind = type(texts).__name__
@@ -232,8 +233,8 @@ def load_corpus(
     corpus: one of `ON_HUB` or the corpus of a plugin ("pocket:prose"), in any case (a file
         of that name is "./NAME"); or a file that ends in one of `SUFFIXES`, or a folder of those,
         read in the order of their names. A .txt file is one document.
-    documents: How many to take, 0 for all; by default 1000, all of a plugin's corpus. Empty ones
-        among them are left out and counted.
+    documents: How many to take, 0 for all; by default 1000, all of a plugin's corpus. An empty one
+        counts, and has nothing to score.
     seed: Seed of the shuffle that picks documents; in Python None takes them in order. C4, and
         plugins' corpora that say so, are always taken in their own order.
     field: Column with the text; a+b joins two. Of JSON and Parquet files, by default "text"; the
@@ -322,19 +323,16 @@ def _resolve(name_or_path: str | os.PathLike[str]) -> str | Path:
 def _make(
     id: str, documents: Sequence[Document], source: dict[str, Any], protocol: dict[str, Any]
 ) -> Corpus:
-    """The corpus of the documents that have a visible character."""
+    """The corpus of these documents; one without a visible character is empty, and is kept."""
     with reason(f"{id}: the documents must be strings"):
-        kept = [document for document in documents if document.text.strip()]
-    if not kept:
-        fault = "there are no documents"
-        if documents:
-            fault = f"all {len(documents)} documents are empty"
+        texts = [document.text if document.text.strip() else "" for document in documents]
+    if not any(texts):
+        fault = f"all {len(documents)} documents are empty" if documents else "no documents"
         raise InputError(f"{id}: {fault}; give a corpus with text ({source['path']})")
-    source["empty"] = len(documents) - len(kept)
-    texts, units, prompts = zip(*kept, strict=True)
+    _, units, prompts = zip(*documents, strict=True)
     return Corpus(
         id,
-        documents=texts,
+        documents=tuple(texts),
         source=source,
         protocol=protocol,
         units=None if units[0] is None else units,

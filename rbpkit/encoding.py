@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,12 +51,12 @@ class EncodedCorpus:
     corpus, fingerprint: the Corpus's id and fingerprint.
     max_length, stride: as `encode` was given them.
     documents: with a stride, their windows.
-    skipped: how many documents have no scored token and are left out of `documents`.
+    skipped: how many documents are empty or a single token, and so not in `documents`.
     past: how many tokens are past `max_length` and left out.
     scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to, one number
-        for each document with such a token; an incomplete character counts as one byte.
-    prompts_cut, prompt_tokens_cut: how many prompts lost their beginning, and how many tokens.
-    too_long: how many documents of `skipped` do not fit after one token of their prompt.
+        for each document with such a token; an incomplete character counts as one byte. Empty if
+        they are not known.
+    left_out: what else is left out, in words; "" for nothing.
     """
 
     corpus: str
@@ -67,14 +67,17 @@ class EncodedCorpus:
     stride: int = 0
     past: int = 0
     scored_bytes: tuple[int, ...] = field(default=(), repr=False)
-    prompts_cut: int = 0
-    prompt_tokens_cut: int = 0
-    too_long: int = 0
+    left_out: str = ""
 
     @property
     def tokens(self) -> int:
         """How many tokens are scored."""
         return sum(document.tokens for document in self.documents)
+
+    @property
+    def scored_documents(self) -> int:
+        """How many documents have a scored token."""
+        return len({document.document for document in self.documents})
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +157,16 @@ def encoded_corpus(
     """
     documents: list[EncodedDocument] = []
     scored_bytes: list[int] = []
-    skipped = too_long = documents_cut = tokens_cut = 0
+    skipped = too_long = documents_cut = tokens_cut = unknown = 0
+    ends = (tokenizer.bos_token_id, tokenizer.eos_token_id)  # may stand for unknown tokens, too
+    unknown_id = None if tokenizer.unk_token_id in ends else tokenizer.unk_token_id
     for document in read:
         if document is None:
             too_long += 1
             continue
         documents_cut += document.cut > 0
         tokens_cut += document.cut
+        unknown += int(np.count_nonzero(document.input_ids == unknown_id))
         if not document.scored.any():
             skipped += 1
             continue
@@ -175,18 +181,26 @@ def encoded_corpus(
         if after_prompts:
             fault = f"no document has a token that fits after its prompt (max_length={max_length})"
         raise InputError(f"{corpus.id}: {fault}")
+    left_out = []
+    if after_prompts and documents_cut:
+        left_out.append(f"the beginning of {documents_cut:,} prompt(s), {tokens_cut:,} tokens")
+    if too_long:
+        limit = f"--max-length {max_length} after one token of the prompt"
+        left_out.append(f"{too_long:,} document(s) longer than {limit}")
+    if unknown:
+        left_out.append(
+            f"{unknown:,} unknown token(s) ({tokenizer.unk_token}), and those after them"
+        )
     return EncodedCorpus(
         corpus=corpus.id,
         fingerprint=corpus.fingerprint,
         max_length=max_length,
         documents=tuple(documents),
-        skipped=skipped + too_long,
+        skipped=skipped,
         stride=stride,
         past=0 if after_prompts else tokens_cut,
         scored_bytes=tuple(scored_bytes),
-        prompts_cut=documents_cut if after_prompts else 0,
-        prompt_tokens_cut=tokens_cut if after_prompts else 0,
-        too_long=too_long,
+        left_out=", ".join(left_out),
     )
 
 
@@ -292,6 +306,13 @@ def _windows(whole: EncodedDocument, max_length: int, stride: int) -> Iterator[E
         if end == length:
             return
         reached = end
+
+
+def beginning(document: EncodedDocument, tokens: int) -> EncodedDocument:
+    """A document up to so many scored tokens; its ids are a copy."""
+    end = int(np.flatnonzero(document.scored)[:tokens][-1]) + 2
+    ids = document.input_ids[:end].copy()
+    return replace(document, input_ids=ids, scored=document.scored[: end - 1])
 
 
 def groups(

@@ -26,7 +26,7 @@ from transformers import PreTrainedModel
 
 import rbpkit
 from rbpkit.corpora import Corpus, load_corpus
-from rbpkit.encoding import Batch, EncodedCorpus
+from rbpkit.encoding import Batch, EncodedCorpus, beginning, padded
 from rbpkit.errors import InputError, check_name, check_path, check_whole, one_line
 from rbpkit.manifest import JobKey, Manifest
 from rbpkit.models import FoundModel, load_model, model_in_memory, renamed
@@ -46,6 +46,7 @@ from rbpkit.summary import Summary
 
 BATCH_TOKENS = 8192
 MAX_LENGTH = 512
+PROBED = 32  # scored tokens of a document, on which a model is tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,15 +249,14 @@ def planned_manifest(
         **model.versions,
         **(model.notes or {}),
     }
-    left_out = _left_out_of_prompts(encoded)
-    if left_out:
-        versions["prompts"] = left_out
+    if encoded.left_out:
+        versions["left out"] = encoded.left_out
     return Manifest(
         **key.model_dump(),
         family=model.family,
         S=model.S,
         V=model.V,
-        skipped_documents=encoded.skipped,
+        skipped_documents=len(corpus.documents) - encoded.scored_documents,
         scored_bytes=sum(encoded.scored_bytes),
         document_bytes=list(encoded.scored_bytes),
         device=model.device,
@@ -274,6 +274,8 @@ def ranked(
     progress: bool = False,
 ) -> Records:
     """The records of the job that `planned` describes. Raises InputError as `measured_ranks`."""
+    if model.is_tried:
+        check_ranker(model, encoded)
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
     seconds = round(time.perf_counter() - start, 3)
@@ -305,37 +307,49 @@ def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str) -> tuple[str,
 
     cut_at: what cuts documents that are longer.
     """
-    taken = len(corpus.documents) + corpus.source.get("empty", 0)
+    taken = len(corpus.documents)
     available = corpus.protocol.get("available", taken)
-    scored = len(corpus.documents) - encoded.skipped
+    scored = encoded.scored_documents
     documents = "1 document" if scored == 1 else f"{scored:,} documents"
     if available > taken:
         documents = f"{scored:,} of {available:,} documents (--documents)"
     line = f"{encoded.tokens:,} tokens scored in {documents}"
-    without_tokens = encoded.skipped - encoded.too_long
-    if without_tokens:
-        line += f", {without_tokens:,} skipped (nothing to score)"
-    left_out = _left_out_of_prompts(encoded)
+    if encoded.skipped:
+        line += f", {encoded.skipped:,} skipped (nothing to score)"
+    left_out = [encoded.left_out] if encoded.left_out else []
     if encoded.past:
-        left_out = f"{encoded.past:,} tokens past {cut_at} left out"
-        left_out += "" if corpus.needs else " (--stride scores all)"
+        scores_all = "" if corpus.needs else " (--stride scores all)"
+        left_out.append(f"{encoded.past:,} tokens past {cut_at}{scores_all}")
     if left_out:
-        line += f"; {left_out}"
+        line += f"; left out: {', '.join(left_out)}"
     return line, available <= taken and not left_out
 
 
-def _left_out_of_prompts(encoded: EncodedCorpus) -> str:
-    """What did not fit into max_length, of prompts and of the documents after them; or ""."""
-    parts = []
-    if encoded.prompts_cut:
-        who = "prompt lost its" if encoded.prompts_cut == 1 else "prompts lost their"
-        tokens = f"{encoded.prompt_tokens_cut:,} tokens"
-        parts.append(f"{encoded.prompts_cut:,} {who} beginning ({tokens})")
-    if encoded.too_long:
-        who = "document was" if encoded.too_long == 1 else "documents were"
-        reason = f"longer than --max-length {encoded.max_length} after one token of the prompt"
-        parts.append(f"{encoded.too_long:,} {who} left out: {reason}")
-    return ", ".join(parts)
+def check_ranker(model: Ranker, encoded: EncodedCorpus) -> None:
+    """InputError unless what a model says of a target follows from the ids before it alone.
+
+    The beginnings of two documents are ranked, twice; then half of the longer one, alone, with
+    another id in the place of the last target.
+    """
+
+    def losses(batch: Batch) -> np.ndarray:
+        return _columns(model, batch, model.ranks(batch))["nll"]
+
+    # One alone, if padding could change it.
+    several = encoded.documents[: 2 if model.padding_limit is None else 1]
+    documents = [beginning(document, PROBED) for document in several]
+    documents.sort(key=lambda document: -len(document.input_ids))
+    first, again = losses(padded(documents)), losses(padded(documents))
+    half = padded([beginning(documents[0], PROBED // 2)])
+    half.input_ids[0, -1] = (half.input_ids[0, -1] + 1) % model.V
+    tolerance = 0.01 if model.dtype == "float32" else 0.1
+    if not np.allclose(first, again, rtol=tolerance, atol=tolerance):
+        raise InputError(f"{model.name}: the same ids give other numbers each time; is dropout on?")
+    if not np.allclose(losses(half), first[: half.tokens], rtol=tolerance, atol=tolerance):
+        raise InputError(
+            f"{model.name}: what it says of a target depends on more than the ids before it: on the"
+            " target's own place in the ids, on what follows, or on the batch's other documents"
+        )
 
 
 # -- ranks ------------------------------------------------------------------------------------
@@ -377,7 +391,8 @@ def measured_ranks(
         failure = ""
         for batch in model.batches(encoded, batch_tokens, documents_done):
             try:
-                ranks = model.ranks(batch)
+                # A copy, so that records have the text's tokens whatever a model does with them.
+                ranks = model.ranks(dataclasses.replace(batch, targets=batch.targets.copy()))
             except NonFiniteError as error:
                 place = f"document {batch.documents[error.row]}"
                 place += f", token {batch.positions[error.row]}"
@@ -431,12 +446,7 @@ def rank_columns(
         disable=not progress,
     ) as bar:
         for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
-            where = {
-                "document": batch.documents,
-                "position": batch.positions,
-                "target": batch.targets,
-            }
-            parts.append(_as_columns(model.name, {**where, **ranks}, batch.tokens))
+            parts.append(_columns(model, batch, ranks))
             bar.update(batch.tokens)
     columns = {}
     for name in parts[0]:
@@ -446,23 +456,26 @@ def rank_columns(
     return {name: column[order] for name, column in columns.items()}
 
 
-def _as_columns(model: str, given: dict[str, np.ndarray], tokens: int) -> dict[str, np.ndarray]:
+def _columns(model: Ranker, batch: Batch, ranks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is known of a batch's tokens, in the types and the order of records."""
+    where = {"document": batch.documents, "position": batch.positions, "target": batch.targets}
+    given = {**where, **ranks}
     missing = COLUMNS.keys() - OPTIONAL - given.keys()
     if missing:
-        raise InputError(f"{model}: its ranks lack {' and '.join(sorted(missing))}")
+        raise InputError(f"{model.name}: its ranks lack {' and '.join(sorted(missing))}")
     unknown = given.keys() - COLUMNS.keys()
     if unknown:
         raise InputError(
-            f"{model}: its ranks have {min(unknown)!r}; records have {', '.join(COLUMNS)}"
+            f"{model.name}: its ranks have {min(unknown)!r}; records have {', '.join(COLUMNS)}"
         )
     columns = {}
     for name, dtype in COLUMNS.items():
         if name in given:
             array = np.asarray(given[name])
-            if array.shape != (tokens,):
-                raise InputError(f"{model}: {name} is of shape {array.shape}, for {tokens} tokens")
+            if array.shape != (batch.tokens,) or array.dtype.kind not in "iuf":
+                given_one = f"{array.dtype} of shape {array.shape}"
+                raise InputError(f"{model.name}: {name} is {given_one}, for {batch.tokens} tokens")
             columns[name] = array.astype(dtype, copy=False)
             if dtype is np.int32 and not np.array_equal(columns[name], array):
-                raise InputError(f"{model}: {name} must be whole numbers below 2^31")
+                raise InputError(f"{model.name}: {name} must be whole numbers below 2^31")
     return columns

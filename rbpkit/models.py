@@ -85,6 +85,7 @@ class LoadedModel(Ranker):
 
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
+    is_tried = False  # `output_head` has tried it
 
     def __post_init__(self) -> None:
         """InputError for a tokenizer that encodes nothing, or has ids that the model lacks."""

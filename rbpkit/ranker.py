@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Ranker(ABC):
     dtype, device: of its numbers; both are recorded, and the dtype is in the key of a job.
     notes: what a reader must know of it, as "quantised" -> a few words; None for nothing.
     padding_limit: sequences above it are never padded on the right; None if padding changes none.
+    is_tried: whether it is tried before it is measured (`measuring.check_ranker`).
     """
 
     name: str
@@ -48,6 +49,7 @@ class Ranker(ABC):
     device: str = "cpu"
     notes: Mapping[str, str] | None = None
     padding_limit: int | None = None
+    is_tried: ClassVar[bool] = True
 
     @property
     def versions(self) -> dict[str, str]:

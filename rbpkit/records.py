@@ -115,17 +115,21 @@ class Records:
         rank = self.n_greater.astype(np.int64) + n_equal + 1
         nll = self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE)
         least_nll = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
-        not_finite = np.zeros(rank.shape, bool)
-        for optional in (self.p_max, self.entropy):
-            if optional is not None:
-                not_finite |= ~np.isfinite(optional)
+        # Not "<": NaN fails each of these. Entropy is at most ln V, and rounded as nll is.
+        no_p_max = no_entropy = np.zeros(rank.shape, bool)
+        if self.p_max is not None:
+            likely = self.p_max.astype(np.float64) * (1 + NLL_TOLERANCE)
+            no_p_max = ~((likely >= np.exp(-nll)) & (self.p_max <= 1 + NLL_TOLERANCE))
+        if self.entropy is not None:
+            no_entropy = ~(np.abs(self.entropy - np.log(V) / 2) <= np.log(V) / 2 + NLL_TOLERANCE)
         return {
             "documents out of order": (document_step < 0) | (self.document >= documents),
             "position does not rise from 1": (self.position < 1) | stays_behind,
             f"target outside 0 to V - 1 = {V - 1}": (self.target < 0) | (self.target >= V),
             f"rank outside 1 to V = {V}": (self.n_greater < 0) | (n_equal < 0) | (rank > V),
             "nll not finite, or below ln R": ~np.isfinite(self.nll) | (nll < least_nll),
-            "p_max or entropy not finite": not_finite,
+            "p_max outside exp(-nll) to 1": no_p_max,
+            "entropy outside 0 to ln V": no_entropy,
         }
 
     def columns(self) -> dict[str, np.ndarray]:

@@ -36,7 +36,8 @@ def records_of(
     whole = (document, position, zero if target is None else target, rank - 1, zero)
     nll = np.asarray(2 * np.log(rank) + 0.1 if nll is None else nll, np.float32)
     columns = (np.asarray(one).astype(np.int32) for one in whole)
-    return Records(*columns, nll, p_max=np.exp(-nll), entropy=nll, manifest=manifest)
+    entropy = np.minimum(nll, np.float32(np.log(V)))
+    return Records(*columns, nll, p_max=np.exp(-nll), entropy=entropy, manifest=manifest)
 
 
 def made(S: int, ranks, documents=None, **about) -> Summary:

@@ -1,5 +1,6 @@
 """Corpora, encoding and batches: the authors' protocol to the token, and every refusal."""
 
+import copy
 import gzip
 import hashlib
 import json
@@ -10,6 +11,7 @@ from unittest.mock import Mock
 
 import datasets
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +20,7 @@ from conftest import COMMIT, ROOT, put_on_hub, write_jsonl
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from rbpkit import measure
 from rbpkit.corpora import HUB_CORPORA, ON_HUB, Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, encode, groups, padded
 from rbpkit.errors import InputError
@@ -111,12 +114,19 @@ def test_several_fields_are_joined_by_newline(tmp_path):
     assert load_corpus(path, field="a+q").documents == ("me\nwho?",)
 
 
-def test_empty_documents_are_left_out_and_counted(tmp_path):
-    path = write_jsonl(tmp_path / "a.jsonl", ["", "a", " \n\t", "b"])
-    corpus = load_corpus(path, seed=None)
-    assert corpus.documents == ("a", "b") and corpus.source["empty"] == 2
-    # Left out after the choice: the documents are among the same first rows as the authors'.
-    assert load_corpus(path, seed=None, documents=3).documents == ("a",)
+def test_empty_documents_keep_their_numbers(tmp_path):
+    texts = ["", "a b", " \n\t", "c d"]
+    path = write_jsonl(tmp_path / "a.jsonl", texts)
+    for corpus in (
+        load_corpus(path, seed=None),
+        Corpus.of(texts),
+        Corpus.of(pd.DataFrame({"text": texts})),
+    ):
+        assert corpus.documents == ("", "a b", "", "c d")
+        found = measure("pocket:pythia-w32-l2", corpus)
+        assert found.records.to_pandas().document.unique().tolist() == [1, 3]
+        assert ", 2 skipped (nothing to score)" in found.coverage
+        assert found.summary.manifest.skipped_documents == 2
 
 
 def test_texts_are_cut_at_a_character_and_are_another_job(tmp_path):
@@ -303,6 +313,15 @@ def test_what_is_scored(words):
     assert batch.documents.tolist() == [2, 2, 0, 0]
     assert batch.positions.tolist() == [4, 5, 2, 3]
     assert batch.input_ids.tolist() == [[0, 7, 1, 8, 9, 10], [0, 3, 4, 5, PAD_ID, PAD_ID]]
+
+
+def test_tokens_that_the_tokenizer_does_not_know_are_counted(words):
+    own = copy.deepcopy(words)
+    own.unk_token = "<unk>"
+    encoded = encode(corpus_of("w0 w1 what w2 w3", "w4 w5 w6"), own)
+    assert encoded.tokens == 4 and encoded.left_out.startswith("1 unknown token(s) (<unk>)")
+    own.bos_token = "<unk>"  # as OPT's, which is at the beginning of each text
+    assert encode(corpus_of("w0 w1 what w2 w3"), own).left_out == ""
 
 
 @pytest.mark.parametrize("template", ["$A", "<s> $A", "$A <x>", "<s> <s> $A <x>"])

@@ -309,7 +309,9 @@ def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
     common = ["measure", "--model", llama_folder, "--corpus", path, "--out", tmp_path / "out"]
     status, _, err = rbpkit(*common, "--max-length", 100)
     assert status == 0
-    left = f"99 tokens scored in 1 document; {tokens - 100:,} tokens past --max-length 100 left out"
+    left = (
+        f"99 tokens scored in 1 document; left out: {tokens - 100:,} tokens past --max-length 100"
+    )
     assert err.count(left + " (--stride scores all)\n") == 1
     assert left in rbpkit(*common, "--max-length", 100)[2]  # also of what was done before
     status, _, err = rbpkit(*common, "--max-length", 100, "--stride", 60)

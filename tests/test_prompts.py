@@ -43,7 +43,7 @@ def naive(model, corpus, max_length) -> np.ndarray:
         ids = model.tokenizer(prompt + text)["input_ids"]
         size = len(prompt.encode())
         lengths = [len(model.tokenizer.decode(ids[:n]).encode()) for n in range(len(ids) + 1)]
-        first = next(n for n in range(len(ids)) if lengths[n + 1] > size)
+        first = next((n for n in range(len(ids)) if lengths[n + 1] > size), len(ids))
         if len(ids) - first >= max_length:
             continue
         for place in range(first, len(ids)):
@@ -70,9 +70,9 @@ def test_only_the_continuation_is_scored_as_a_naive_loop_says(llama_folder, rows
     assert np.abs(records.n_greater - greater).max() <= 1
     np.testing.assert_allclose(records.nll, nll, atol=2e-4)
     length = len(model.tokenizer(corpus.prompts[2] + corpus.documents[2])["input_ids"])
-    left_out = f"1 prompt lost its beginning ({length - 60} tokens), 1 document was left out"
-    assert left_out in said[0] and left_out in result.summary.manifest.versions["prompts"]
-    assert "nothing to score" not in said[0] and result.summary.manifest.skipped_documents == 1
+    left_out = f"the beginning of 1 prompt(s), {length - 60} tokens, 1 document(s) longer than"
+    assert left_out in said[0] and left_out in result.summary.manifest.versions["left out"]
+    assert "1 skipped" in said[0] and result.summary.manifest.skipped_documents == 2
     text = "".join(corpus.documents[n] for n in np.unique(document).astype(int))
     space = 1  # of " Figure": a token on both sides of the border is scored whole
     assert result.summary.manifest.scored_bytes == len(text.encode()) + space
@@ -110,8 +110,8 @@ def test_the_border_is_that_of_the_text_and_not_of_the_tokens_of_the_prompt(patt
     cut = encode(corpus, tokenizer, max_length=5)
     first = cut.documents[0].input_ids.tolist()
     assert tokenizer.convert_ids_to_tokens(first)[0] == "<s>" and len(first) == 5
-    assert cut.tokens == encoded.tokens and cut.prompts_cut >= 1
-    assert encode(corpus, tokenizer, max_length=4).too_long == 2
+    assert cut.tokens == encoded.tokens and "the beginning of" in cut.left_out
+    assert "2 document(s) longer" in encode(corpus, tokenizer, max_length=4).left_out
 
 
 def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_path):

@@ -180,16 +180,16 @@ def _captions(
     source: dict[str, Any],
     protocol: dict[str, Any],
 ) -> Captions:
-    """The captions that have a visible character."""
-    kept = [(document, picture) for document, picture in found if document.text.strip()]
-    if not kept:
+    """These captions; one without a visible character is empty, and is kept."""
+    documents, pictures = zip(*found, strict=True) if found else ((), ())
+    texts = tuple(one.text if one.text.strip() else "" for one in documents)
+    if not any(texts):
         raise InputError(f"{id}: no caption with text among {len(found)} rows")
-    documents, pictures = zip(*kept, strict=True)
-    texts, units, _ = zip(*documents, strict=True)
+    units = tuple(one.unit for one in documents)
     return Captions(
         id,
         documents=texts,
-        source={**source, "empty": len(found) - len(kept)},
+        source=source,
         protocol=protocol,
         units=None if units[0] is None else units,
         pictures=pictures,

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from transformers import AutoTokenizer
 
+from rbpkit.checkpoints import read_tokenizer
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError, reason
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import COLUMNS
+from rbpkit.writing import check_plain_file
 
 NEEDED = ("document", "position", "target", "nll", "n_greater")
-KNOWN = (*NEEDED, "n_equal", "p_max", "entropy")
+KNOWN = (*COLUMNS, "rank")
 
 
 @dataclass(eq=False)
@@ -41,15 +44,24 @@ class LogitsRanker(Ranker):
     logits: Callable[[np.ndarray], Any]
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
-        """All columns, by `logit_ranks`. InputError for logits of another shape than (B, L, V)."""
+        """All columns, by `logit_ranks`.
+
+        InputError for logits of another shape than (B, L, V) or another dtype than `dtype`, for
+        probabilities, and for ids that are masked with -inf.
+        """
         with reason(f"{self.name}: its function gives no logits"):
             logits = torch.as_tensor(self.logits(batch.input_ids))
-        expected = (*batch.input_ids.shape, self.V)
-        if tuple(logits.shape) != expected:
+        dtype = str(logits.dtype).removeprefix("torch.")
+        found, expected = (*logits.shape, dtype), (*batch.input_ids.shape, self.V, self.dtype)
+        if found != expected:
             raise InputError(
-                f"{self.name}: its logits are of shape {tuple(logits.shape)}, not {expected}"
+                f"{self.name}: its logits are of shape and dtype {found}, not {expected}"
             )
         scored = logits[batch.rows, batch.columns]
+        if (scored >= 0).all() and ((scored.sum(1) - 1).abs() < 0.01).all():
+            raise InputError(f"{self.name}: it gives probabilities; give their logarithms")
+        if scored.isneginf().any():
+            raise InputError(f"{self.name}: ids have a logit of -inf; give a finite one, as -1e4")
         targets = torch.from_numpy(batch.targets).to(scored.device)
         return columns_of(logit_ranks(scored, targets, entropy=True))
 
@@ -62,49 +74,74 @@ class ScoreTable(Ranker):
         n_greater. If there are any: n_equal, p_max, entropy, as in records. Without n_equal, the
         rank decides.
     name, family, S, V: as of a `Ranker`; its revision is a sha256 of these columns.
+    tokenizer: the model's own; with it the targets are compared with the text.
 
-    Raises InputError for a column that is missing or holds no numbers, and a token with two rows.
+    Raises InputError for a column that is missing or holds no numbers, a rank that is not n_greater
+    + n_equal + 1, and a token with two rows.
     """
 
     dtype = device = "table"
-    tokenizer = None
+    is_tried = False  # its rows are what they are
 
-    def __init__(self, table: pd.DataFrame, *, name: str, S: int, V: int, family: str) -> None:
-        if "n_equal" not in table.columns and "rank" in table.columns:
-            table = table.assign(n_greater=table["rank"] - 1)
-        missing = [column for column in NEEDED if column not in table.columns]
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        *,
+        name: str,
+        S: int,
+        V: int,
+        family: str,
+        tokenizer: Any = None,
+    ) -> None:
+        if not len(table):
+            raise InputError(f"{name}: the table has no rows")
+        known = {}
+        for column in KNOWN:
+            if column not in table.columns:
+                continue
+            with reason(f"{name}: column {column} must hold numbers, and none missing"):
+                values = table[column].to_numpy(np.float64)
+            fits, kind = np.isfinite(values), "numbers"
+            if COLUMNS.get(column, np.int32) is np.int32:
+                fits, kind = (values >= 0) & (values < 2**31), "whole numbers from 0 to 2^31 - 1"
+                fits &= values % 1 == 0
+            if not fits.all():
+                raise InputError(f"{name}: column {column} must hold {kind}, and none missing")
+            known[column] = values.astype(COLUMNS.get(column, np.int32))
+        if "rank" in known:  # R = n_greater + n_equal + 1
+            greater = known.pop("rank") - 1 - known.get("n_equal", 0)
+            if (known.setdefault("n_greater", greater) != greater).any():
+                raise InputError(f"{name}: rank is not n_greater + n_equal + 1 in each row")
+        missing = [column for column in NEEDED if column not in known]
         if missing:
             lacks = missing[0].replace("n_greater", "rank or n_greater")
             needed = f"{', '.join(NEEDED)} (or rank in its place)"
             raise InputError(f"{name}: no column {lacks}; a table of scores needs {needed}")
-        columns = [column for column in KNOWN if column in table.columns]
-        table = table[columns].sort_values(["document", "position"])
-        whole = [column for column in columns if COLUMNS[column] is np.int32]
-        for column in columns:
-            values = table[column]
-            is_number = values.dtype.kind in "iuf" and np.isfinite(values).all()
-            if not is_number or (column in whole and (values % 1 != 0).any()):
-                kind = "whole numbers" if column in whole else "numbers"
-                raise InputError(f"{name}: column {column} must hold {kind}, and none missing")
-        if not len(table) or table.duplicated(["document", "position"]).any():
-            fault = "two rows of one token" if len(table) else "no rows"
-            raise InputError(f"{name}: the table has {fault}")
-        table = table.astype(dict.fromkeys(whole, np.int64))
-        self._table = table.set_index(["document", "position"])
-        content = pd.util.hash_pandas_object(table, index=False).to_numpy()
+        places = ["document", "position"]
+        table = pd.DataFrame(known).sort_values(places).set_index(places)
+        if table.index.has_duplicates:
+            raise InputError(f"{name}: the table has two rows of one token")
+        self._table = table
+        content = pd.util.hash_pandas_object(table).to_numpy()
         self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
         self.name, self.family, self.S, self.V = name, family, S, V
+        self.tokenizer = tokenizer
 
     def encode(self, corpus: Corpus, max_length: int, stride: int = 0) -> EncodedCorpus:
         """The documents as the table has them: their tokens are the targets at their positions.
 
-        InputError for a document that the corpus does not have, and for a position that is not
-        below `max_length`.
+        Documents and positions without a row are counted in `left_out`. With a tokenizer they are
+        those that it scores; without one those before a document's last row.
+
+        InputError for a document that the corpus does not have, for a position that is not
+        below `max_length`, for a stride, and for a target that is not the tokenizer's.
         """
+        if stride:
+            raise InputError(f"stride={stride}: a table of scores has no windows; leave it out")
         documents = []
         for number, rows in self._table.groupby(level="document"):
             positions = rows.index.get_level_values("position").to_numpy()
-            fits = 0 <= number < len(corpus.documents) and positions[0] >= 1
+            fits = number < len(corpus.documents) and positions[0] >= 1
             if not fits or positions[-1] >= max_length:
                 raise InputError(
                     f"{self.name}: document {number}, position {positions[-1]} is outside of"
@@ -113,16 +150,45 @@ class ScoreTable(Ranker):
                 )
             ids = np.zeros(positions[-1] + 1, dtype=np.int32)
             ids[positions] = rows["target"]
-            scored = np.zeros(positions[-1], dtype=bool)
-            scored[positions - 1] = True
+            scored = np.isin(np.arange(positions[-1]) + 1, positions)
             documents.append(EncodedDocument(int(number), ids, scored))
-        return EncodedCorpus(
-            corpus=corpus.id,
-            fingerprint=corpus.fingerprint,
-            max_length=max_length,
+        if self.tokenizer is None:
+            whole = EncodedCorpus(corpus.id, corpus.fingerprint, max_length, (), skipped=0)
+            with_text = sum(map(bool, corpus.documents))
+            tokens = sum(len(document.scored) for document in documents)
+        else:
+            whole = super().encode(corpus, max_length)
+            self._check_targets(whole)
+            with_text, tokens = whole.scored_documents, whole.tokens
+        absent, lacks = with_text - len(documents), tokens - len(self._table)
+        left_out = [whole.left_out] if whole.left_out else []
+        if absent or lacks:
+            holes = f"{absent:,} document(s) and {lacks:,} token(s) without a row in the table"
+            left_out.append(holes)
+        return replace(
+            whole,
             documents=tuple(documents),
-            skipped=len(corpus.documents) - len(documents),
+            scored_bytes=() if lacks else whole.scored_bytes,
+            left_out=", ".join(left_out),
         )
+
+    def _check_targets(self, whole: EncodedCorpus) -> None:
+        """InputError for a row whose target is not the token that the tokenizer has there."""
+        parts = []
+        for batch in self.batches(whole, batch_tokens=8192):
+            places = pd.MultiIndex.from_arrays([batch.documents, batch.positions])
+            parts.append(pd.Series(batch.targets, places))
+        given = self._table["target"]
+        expected = pd.concat(parts).reindex(given.index, fill_value=-1)
+        differs = (given != expected).to_numpy()
+        if differs.any():
+            row = int(differs.argmax())
+            document, position = given.index[row]
+            raise InputError(
+                f"{self.name}: document {document}, position {position}: the table's target is"
+                f" {given.iloc[row]}, the tokenizer's {expected.iloc[row]} (-1: none is scored"
+                " there); documents are numbered in the order of the protocol, from 0"
+            )
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """The rows of these tokens."""
@@ -138,9 +204,12 @@ def score_table(
     family: str | None,
     size: int | None,
     vocabulary: int | None,
+    tokenizer: str | None,
     **others: Any,
 ) -> ScoreTable:
     """The model of a table in a file, CSV or Parquet, by default called as the file.
+
+    tokenizer: a folder or hub id.
 
     Raises InputError for a file that cannot be read, without S and V, and as `ScoreTable`.
     """
@@ -151,12 +220,22 @@ def score_table(
             " --vocabulary (V)"
         )
     with reason(f"{path}: not a table that can be read"):
+        check_plain_file(path)
         read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
         table = read(path)
+    own: Any = None
+    if tokenizer is not None:
+        no_code = {"trust_remote_code": False}
+        with reason(f"{tokenizer}: no tokenizer there"):
+            if Path(tokenizer).is_dir():
+                own = read_tokenizer(Path(tokenizer), no_code)
+            else:
+                own = AutoTokenizer.from_pretrained(tokenizer, **no_code)
     return ScoreTable(
         table,
         name=name or path.stem,
         S=size,
         V=vocabulary,
         family=family or "scores",
+        tokenizer=own,
     )

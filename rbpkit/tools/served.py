@@ -49,6 +49,7 @@ class ServedModel(Ranker):
     requests: int
     dtype: str = "served"
     device: str = "served"
+    is_tried = False  # vLLM is no function of the user's
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """n_greater (rank - 1), nll and p_max of the scored tokens, in the batch's order."""

@@ -102,9 +102,9 @@ def naive(folder, prompt, captions):
     """Document, position, target, greater and nll, one picture and one token at a time."""
     model, out = AutoModelForImageTextToText.from_pretrained(folder).eval(), []
     processor = AutoProcessor.from_pretrained(folder)
-    for document, i in enumerate(i for i, text in enumerate(CAPTIONS) if text):
-        picture = Image.open(captions / f"pictures/{i}.png").convert("RGB")
-        ids = families.load_tokenizer()(CAPTIONS[i])["input_ids"]
+    for document in (i for i, text in enumerate(CAPTIONS) if text):
+        picture = Image.open(captions / f"pictures/{document}.png").convert("RGB")
+        ids = families.load_tokenizer()(CAPTIONS[document])["input_ids"]
         inputs = processor(images=picture, text=prompt, return_tensors="pt")
         before = inputs.pop("input_ids")[0].tolist()
         assert before.count(families.V) == 16 and inputs.pop("attention_mask").all()
@@ -122,7 +122,7 @@ def test_ranks_equal_a_naive_loop(which, captions, request):
     folder = request.getfixturevalue(which)
     model, expected = load_captioner(folder), naive(folder, PROMPTS[which], captions)
     corpus = load_captions(captions / "captions.jsonl", image="picture", seed=None)
-    assert model.head is not None and corpus.source["empty"] == 1
+    assert model.head is not None and corpus.documents.count("") == 1
     settings = ({}, {"batch_tokens": 150}, {"batch_tokens": 1}, {"max_length": 4})
     found = [measure(model, corpus, **one).records for one in settings]
     found.append(measure(dataclasses.replace(model, head=None), corpus).records)

@@ -6,14 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import assert_same_columns
+from scipy.special import softmax
 
 from rbpkit import fit_curves, load_corpus, load_model, measure
 from rbpkit.errors import InputError
 from rbpkit.fit import curves_of_all
+from rbpkit.paired import differences
 from rbpkit.records import load_summaries
 from rbpkit.tools.scores import LogitsRanker, ScoreTable
 from rbpkit_pocket import families
 
+RNG = np.random.default_rng(0)
 TEXTS = ["one two three two one", "three two one", "two two three one one two"]
 ABOUT = {"name": "mine", "S": 12, "V": families.V, "family": "grams"}
 
@@ -89,11 +92,14 @@ def scores(**changed: object) -> pd.DataFrame:
         (scores()[:0], "no rows"),
         (scores(position=1), "two rows of one token"),
         (scores(nll=["a", "b", "c"]), "nll must hold numbers"),
-        (scores(rank=[1, 2, np.nan]), "n_greater must hold"),
+        (scores(rank=[1, 2, np.nan]), "rank must hold whole numbers from 0"),
         (scores(target=0.5), "target must hold whole numbers"),
         (scores(document=[0, 0, 7]), "document 7, position 1 is outside"),
         (scores(position=[1, 600, 1]), "document 0, position 600 is outside"),
         (scores(rank=9), "below ln R"),
+        (scores(target=2**32 + 5), "target must hold whole numbers"),
+        (scores(n_greater=3, n_equal=0), "rank is not n_greater"),
+        (scores(rank=pd.array([3, None, 3], "Int64")), "rank must hold"),
     ],
 )
 def test_a_table_that_cannot_be_is_refused(table, says):
@@ -101,14 +107,84 @@ def test_a_table_that_cannot_be_is_refused(table, says):
         measure(ScoreTable(table, **ABOUT), TEXTS)
 
 
-def test_logits_of_another_shape_are_refused():
+def peeks(ids, logits):
+    """At each place the next id gets one more."""
+    logits[np.arange(len(ids))[:, None], np.arange(ids.shape[1] - 1), ids[:, 1:]] += 1
+    return logits
+
+
+def knows(ids, logits):
+    """The next id alone is likely, so that p_max and entropy tell nothing."""
+    return 1e4 * (peeks(ids, 0 * logits))
+
+
+@pytest.mark.parametrize(
+    ("slip", "says"),
+    [
+        (peeks, "on the target's own place"),
+        (knows, "on the target's own place"),
+        (lambda ids, logits: logits * ids.shape[1] / 10, "on what follows"),
+        (lambda ids, logits: logits + 0.3 * logits.mean(0, keepdims=True), "on the batch's"),
+        (lambda ids, logits: logits + RNG.normal(0, 0.3, logits.shape), "other numbers each time"),
+        (
+            lambda ids, logits: softmax(logits, axis=2),
+            "probabilities",
+        ),
+        (lambda ids, logits: np.where(logits == logits[0, 0, 0], -np.inf, logits), "logit of -inf"),
+        (lambda ids, logits: logits.astype(np.float16), "of shape and dtype"),
+        (lambda ids, logits: logits[..., 1:], "of shape and dtype"),
+    ],
+)
+def test_a_function_with_a_common_slip_is_refused(slip, says):
     ranker = bigram(5)
-    ranker.logits = lambda ids: np.zeros((*ids.shape, 7))
-    with pytest.raises(InputError, match="its logits are of shape"):
-        measure(ranker, TEXTS)
+    right = ranker.logits
+    texts = load_corpus("pocket:humaneval", documents=3).documents
+    measure(ranker, texts, max_length=40)
+    ranker.logits = lambda ids: slip(ids, right(ids).copy()).astype(
+        np.float16 if says.endswith("dtype") else np.float32
+    )
+    with pytest.raises(InputError, match=says):
+        measure(ranker, texts, max_length=40)
+
+
+def test_a_table_is_compared_with_the_text_and_its_holes_are_kept(rbpkit, tmp_path, llama_folder):
+    corpus = load_corpus("pocket:humaneval", documents=6)
+    table = measure(bigram(9), corpus, max_length=40).records.to_pandas()
+    own = ABOUT | {"tokenizer": families.load_tokenizer()}
+    whole = measure(ScoreTable(table, **own), corpus, max_length=40)
+    for one in (whole, measure(ScoreTable(table, **ABOUT), corpus, max_length=40)):
+        assert "left out" not in one.summary.manifest.versions
+    assert whole.bits_per_byte() > 0
+    with pytest.raises(InputError, match="document 0, position 1: the table's target is"):
+        reverse = table.assign(document=5 - table.document)
+        measure(ScoreTable(reverse, **own), corpus, max_length=40)
+    holes = table[(table.document != 3) & (table.index % 5 > 0)]
+    lacks = len(table) - len(holes)
+    found = measure(ScoreTable(holes, **own), corpus, max_length=40)
+    said = f"1 document(s) and {lacks} token(s) without a row in the table"
+    assert said in found.coverage and said in found.summary.manifest.versions["left out"]
+    with pytest.raises(InputError, match="cut the documents differently"):
+        differences(found.summary, whole.summary, (1,))
+    path = tmp_path / "t.csv"
+    holes.to_csv(path)
+    arguments = (
+        "--model",
+        f"scores:{path}",
+        "--size",
+        9,
+        "--vocabulary",
+        families.V,
+        "--out",
+        tmp_path,
+    )
+    arguments += ("--corpus", "pocket:humaneval", "--documents", 6, "--tokenizer", llama_folder)
+    status, _, err = rbpkit("measure", *arguments, "--max-length", 40)
+    assert status == 0 and said in err, err
 
 
 def test_a_table_needs_a_size(tmp_path):
+    with pytest.raises(InputError, match="stride=5: a table"):
+        measure(ScoreTable(scores(), **ABOUT), TEXTS, stride=5)
     path = tmp_path / "scores.csv"
     scores().to_csv(path)
     with pytest.raises(InputError, match="give --size"):

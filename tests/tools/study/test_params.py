@@ -54,7 +54,6 @@ def test_defaults_lists_and_revisions(tmp_path):
         ("max_lenght: 12", "unknown setting 'max_lenght'; did you mean max_length?"),
         ("dtype: float8", "dtype="),
         ("max_length: '256'", "max_length="),
-        ("threads: 1", "threads is no longer a setting: set OMP_NUM_THREADS"),
         ("ks: 5", "must be a list"),
         ("ks: [1, 1]", "names something twice"),
         ("corpus_names: []", "'corpus_names' is given twice"),
