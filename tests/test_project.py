@@ -44,7 +44,8 @@ MAY_HOLD = {
     "rbpkit/tools/cli": 949,  # two tokenizers: 12
     "pocket": 5_990,  # captions and the rule of predict --pairs; reasons for one axis: 1,480
     "notebooks/rbpkit_notebooks": 4_990,  # why one axis: 280
-    "tests": 10_640,  # margins: 125; verdicts: 235; golden, guarantees: 260; tokenizers: 40
+    # functions and tables: 90; margins: 125; verdicts: 235; golden, guarantees: 260; tokenizers: 40
+    "tests": 10_645,
     "docs": 1_635,  # options from signatures: 59; records of the version before: 54
 }
 
