@@ -163,7 +163,7 @@ def test_a_table_is_compared_with_the_text_and_its_holes_are_kept(rbpkit, tmp_pa
     found = measure(ScoreTable(holes, **own), corpus, max_length=40)
     said = f"1 document(s) and {lacks} token(s) without a row in the table"
     assert said in found.coverage and said in found.summary.manifest.versions["left out"]
-    with pytest.raises(InputError, match="cut the documents differently"):
+    with pytest.raises(InputError, match="bytes of its documents were not counted"):
         differences(found.summary, whole.summary, (1,))
     path = tmp_path / "t.csv"
     holes.to_csv(path)
