@@ -1,9 +1,9 @@
-"""The explorables: `python docs/explorables/make.py [NAME ...]` writes NAME.html next to this file.
+"""The explorables: `python docs/explorables/make.py [NAME ...]` writes NAME.html for the notebooks.
 
-A page holds its data. It needs the scripts next to it, and nothing from elsewhere: it opens from a
-file. The data of `tokens` are made by running the pocket models. Two real models are too large to
-ship: what they gave is in real_tokens.json, which `make.py real FOLDER` writes. It looks for them
-in the folder, and downloads what is not there (330 MB).
+A page is one file: script, style, data and a still picture, which Chromium takes of it. The data of
+`tokens` are made by running the pocket models. Two real models are too large to ship: what they
+gave is in real_tokens.json, which `make.py real FOLDER` writes. It looks for them in the folder, and
+downloads what is not there (330 MB).
 
 `own`, *Your own text*, is part of the site alone, because its models are too large to commit:
 `make.py own FOLDER` writes the page and its models into a folder, and docs/build.py into the site.
@@ -13,14 +13,19 @@ from __future__ import annotations
 
 import base64
 import html
+import io
 import json
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from PIL import Image, ImageOps
 from safetensors.numpy import load_file
 from transformers import AutoConfig
 from transformers.convert_slow_tokenizer import bytes_to_unicode
@@ -28,17 +33,18 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from rbpkit import load_model, paper
 from rbpkit.models import LoadedModel
 from rbpkit.palette import FAMILY_COLOURS, RANK_ENDS, RANK_FILLS, RANK_GROUPS, RANK_LETTERS
-from rbpkit.plots import name_of
+from rbpkit.plots import FAMILY_MARKS, name_of
 from rbpkit.tools.rank_view import look
+from rbpkit_notebooks.explorables import PAGES as FOLDER
+from rbpkit_notebooks.explorables import still_of
 from rbpkit_notebooks.notebook_17 import read_models
 from rbpkit_pocket.families import END_OF_TEXT, POCKET_CONTEXT, load_tokenizer, model_folder
 
 HERE = Path(__file__).resolve().parent
-FIGURES = HERE.parents[1] / "figures"
 REAL = HERE / "real_tokens.json"
 TOP = 10
 SIZES = range(8)  # all Pythias
-LIBRARIES = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
+STILL_SIZE = 720, 1400  # pixels; the height is cut to what is filled
 MOVED = "With scripts, this picture can be moved."
 
 GROUPS = {
@@ -50,7 +56,6 @@ GROUPS = {
 """The groups of ranks with their colours."""
 
 OWN_SIZES = range(3)  # the Pythias of `own`
-OWN_FILES = ("explorable.css", "explorable.js", "own_model.js", "own.js")
 OWN_SAMPLES = ("how to sort", "a function", "a list of facts", "a letter")
 OWN_NOTE = (
     "S counts a model's parameters without embeddings. For 256 tokens, the three models took 0.08,"
@@ -68,14 +73,23 @@ def law_data() -> dict[str, Any]:
     """The paper's points of Figures 3 and 4."""
     rows = paper.rbp_by_size().query("k <= 100").rename(columns={"dataset": "corpus"})
     rows["loss"] = (-np.log(rows["rbp"])).round(6)
-    rows = rows.sort_values(["corpus", "k", "S"])
-    points = rows[["corpus", "family", "model", "S", "k", "loss"]].to_dict("records")
-    return {"points": points, **_families(paper.FAMILIES)}
+    rows["is_other"] = rows["corpus"] != "Wiki"  # notebook 03, where the page stands, has Wiki
+    rows = rows.sort_values(["is_other", "corpus", "k", "S"])
+    points = rows[["corpus", "family", "model", "S", "k", "loss"]]
+    return {"points": _rows(points), **_families(paper.FAMILIES)}
 
 
 def _families(names: Any) -> dict[str, dict[str, str]]:
-    colours = {name: FAMILY_COLOURS[name] for name in names}
-    return {"colours": colours, "names": {name: name_of(name) for name in names}}
+    return {
+        "colours": {name: FAMILY_COLOURS[name] for name in names},
+        "marks": {name: FAMILY_MARKS[name] for name in names},
+        "names": {name: name_of(name) for name in names},
+    }
+
+
+def _rows(table: pd.DataFrame) -> dict[str, Any]:
+    """A table with the names of its columns written once."""
+    return {"columns": list(table), "rows": table.to_numpy(dtype=object).tolist()}
 
 
 def knee_data() -> dict[str, Any]:
@@ -84,10 +98,11 @@ def knee_data() -> dict[str, Any]:
     table = table[table["p"] >= paper.EMERGENCE_ZERO]
     table["p"] = table["p"].round(6)
     return {
-        "points": table[["model", "S", "k", "N", "p"]].to_dict("records"),
+        "points": _rows(table[["model", "S", "k", "N", "p"]]),
         "Ns": sorted({*table["N"].tolist(), 3, 30}),
         "ks": sorted({k for k in table["k"].tolist() if k <= 500}),
         "colour": FAMILY_COLOURS["Pythia"],
+        "mark": FAMILY_MARKS["Pythia"],
     }
 
 
@@ -101,7 +116,7 @@ def line_data() -> dict[str, Any]:
         for k in (1, 10, 100):
             loss = round(float(-np.log(measured.rbp(k))), 5)
             points.append({**about, "k": k, "loss": loss})
-    return {"points": points, **_families((*paper.FAMILIES, "Mamba"))}
+    return {"points": _rows(pd.DataFrame(points)), **_families((*paper.FAMILIES, "Mamba"))}
 
 
 def tokens_of(model: LoadedModel, text: str) -> list[dict[str, Any]]:
@@ -132,63 +147,80 @@ def tokens_data() -> dict[str, Any]:
             about = {"name": real["name"], "label": real["label"], "S": real["S"], "ladder": False}
             models.append(about)
             runs.append(real["texts"])
-    titles = [{"title": one["title"]} for one in texts()]
-    colour = FAMILY_COLOURS["Pythia"]
-    return {"models": models, "runs": runs, "texts": titles, "groups": GROUPS, "colour": colour}
+    places: dict[str, int] = {}
+    short = [[[_short(token, places) for token in tokens] for tokens in run] for run in runs]
+    return {
+        "models": models,
+        "runs": short,
+        "pieces": list(places),
+        "texts": [{"title": one["title"]} for one in texts()],
+        "groups": GROUPS,
+        "colour": FAMILY_COLOURS["Pythia"],
+        "mark": FAMILY_MARKS["Pythia"],
+    }
 
 
-# name -> title, the still picture for readers without scripts, its words, the data
-PAGES: dict[str, tuple[str, str, str, Callable[[], dict[str, Any]]]] = {
+def _short(token: dict[str, Any], places: dict[str, int]) -> list[Any]:
+    """A token as numbers: piece, rank, p, and of the likeliest tokens each piece and 10,000 p.
+
+    places: the pieces so far, in order; a new one is added.
+    """
+    numbers = [places.setdefault(token["piece"], len(places))]
+    if "rank" in token:
+        numbers += [token["rank"], token["p"]]
+        for piece, p in token["top"]:
+            numbers += [places.setdefault(piece, len(places)), round(1e4 * p)]
+    return numbers
+
+
+# name -> title, its still picture in words, the data
+PAGES: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "tokens": (
         "The same text under growing models",
-        "quickstart_sentence",
-        "A function whose tokens are coloured by rank under two models.",
+        "A function whose tokens are coloured by rank; below, the queue before a token, and the law.",
         tokens_data,
     ),
     "law": (
         "Lay the line yourself",
-        "figure_3",
-        "The paper's points and lines: -log RBP_1 against size.",
+        "The paper's Pythias on Wikipedia: -log RBP_1 against size, and a line to lay through them.",
         law_data,
     ),
     "knee": (
         "Does a longer task make success come more suddenly?",
-        "figure_7",
-        "Success at N tokens in a row against size, for several N.",
+        "Success at N tokens in a row against size, for N = 1 and N = 10.",
         knee_data,
     ),
     "line": (
         "Size or cross-entropy: which one tells the ranks?",
-        "17_cross_entropy",
-        "The rank loss of 69 models against size, and against cross-entropy.",
+        "The rank loss of 69 small models against their size.",
         line_data,
     ),
 }
 
 
 def page_of(
-    name: str,
     title: str,
-    still: str,
     alt: str,
     data: dict[str, Any],
-    scripts: Sequence[str] = LIBRARIES,
-    without: str = MOVED,
+    scripts: Sequence[str],
+    still: str = "",
+    without: str = "With scripts, this picture can be moved.",
 ) -> str:
-    """One page.
+    """One page as one file.
 
-    still: the address of the picture. without: the sentence for readers without scripts.
+    still: the picture as base64. without: the sentence for readers without scripts.
     """
     # "<" inside of JSON would end the script element; \u003c is the same to JSON.
     encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    sources = [(HERE / name).read_text(encoding="utf-8") for name in ("explorable.js", *scripts)]
     page = (HERE / "page.html").read_text(encoding="utf-8")
     filled = {
         "%TITLE%": html.escape(title),
-        "%STILL%": still,
         "%ALT%": html.escape(alt),
         "%WITHOUT%": html.escape(without),
-        "%SCRIPTS%": "\n".join(f'<script src="{script}"></script>' for script in scripts),
-        "%NAME%": name,
+        "%CSS%": (HERE / "explorable.css").read_text(encoding="utf-8"),
+        "%SCRIPTS%": "\n".join(f"<script>\n{source}</script>" for source in sources),
+        "%STILL%": still,
         "%DATA%": encoded,
     }
     for key, value in filled.items():
@@ -196,12 +228,36 @@ def page_of(
     return page
 
 
+def photograph(page: Path) -> str:
+    """A page as Chromium shows it: a PNG in base64, without the white below."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        raise SystemExit("the still pictures need Chromium")
+    with tempfile.TemporaryDirectory() as folder:
+        shot = Path(folder) / "still.png"
+        size = "--window-size={},{}".format(*STILL_SIZE)
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", size]
+        profile = f"--user-data-dir={folder}"
+        command = [browser, *flags, profile, f"--screenshot={shot}", page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)
+        with Image.open(shot) as picture:
+            full = picture.convert("RGB")
+    filled = ImageOps.invert(full.convert("L")).getbbox()
+    bottom = filled[3] + 12 if filled else full.height
+    cut = full.crop((0, 0, full.width, min(bottom, full.height)))
+    held = io.BytesIO()
+    cut.quantize(256, dither=Image.Dither.NONE).save(held, "PNG", optimize=True)
+    return base64.b64encode(held.getvalue()).decode()
+
+
 def write(name: str) -> Path:
-    """Write one page."""
-    title, still, alt, data = PAGES[name]
-    page = page_of(name, title, f"../../figures/{still}.png", alt, data())
-    target = HERE / f"{name}.html"
-    target.write_text(page, encoding="utf-8")
+    """Write one page, look at it, and write it again with its still picture."""
+    title, alt, make_data = PAGES[name]
+    data = make_data()
+    target = FOLDER / f"{name}.html"
+    target.write_text(page_of(title, alt, data, [f"{name}.js"]), encoding="utf-8")
+    still = photograph(target)
+    target.write_text(page_of(title, alt, data, [f"{name}.js"], still), encoding="utf-8")
     return target
 
 
@@ -306,17 +362,12 @@ def write_own(folder: Path) -> list[Path]:
     A model is a script, because a page that is opened from a file may load nothing else.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for name in OWN_FILES:
-        shutil.copy(HERE / name, folder)
-    still = folder / "quickstart_sentence.png"
-    if not still.exists():  # the site has a smaller one
-        shutil.copy(FIGURES / still.name, still)
     page = folder / "own.html"
-    alt = PAGES["tokens"][2]
-    data = own_data()
-    scripts = ("own_model.js",)
+    _, alt, _ = PAGES["tokens"]
     without = "With scripts, a text that you type here is coloured in the same way."
-    filled = page_of("own", "Your own text", still.name, alt, data, scripts, without)
+    scripts = ["own_model.js", "own.js"]
+    still = base64.b64encode(still_of("tokens")).decode()
+    filled = page_of("Your own text", alt, own_data(), scripts, still, without)
     page.write_text(filled, encoding="utf-8")
     written = [page]
     for size in OWN_SIZES:

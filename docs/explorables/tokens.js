@@ -2,16 +2,24 @@
 "use strict";
 
 const GROUPS = DATA.groups;
+const RUNS = DATA.runs.map((texts) => texts.map((tokens) => tokens.map(tokenOf)));
 const text = menu("Text", "text", DATA.texts.map((one, i) => [i, one.title]), changeText);
-const size = slider("Model", "model", d3.range(DATA.models.length), 0, (i) => {
+const size = slider("Model", "model", range(DATA.models.length), 0, (i) => {
   const model = DATA.models[i];
   return `${model.label}, S = ${sizeInWords(model.S)}`;
 }, draw);
+const play = make("button", { type: "button", name: "play", "aria-pressed": "false" }, "Play");
 const box = make("div", { class: "tokens", role: "group", "aria-label": "the text, token by token" });
 const queue = make("div", { "aria-live": "polite" });
 const figure = make("figure");
 const said = make("p", { class: "said" });
 let place = 0; // of the chosen token among those of the text
+
+/** A token as an object: in the page pieces are places in a list, and probabilities count 1/10,000. */
+function tokenOf([piece, rank, p, ...likeliest]) {
+  const top = range(likeliest.length / 2).map((i) => [DATA.pieces[likeliest[2 * i]], likeliest[2 * i + 1] / 1e4]);
+  return { piece: DATA.pieces[piece], rank, p, top };
+}
 
 function groupOf(rank) {
   return GROUPS.ends.filter((end) => rank > end).length;
@@ -19,12 +27,12 @@ function groupOf(rank) {
 
 /** The tokens of the chosen text under a model: piece, rank, probability, and the model's first ten. */
 function tokensOf(model) {
-  return DATA.runs[model][text.value];
+  return RUNS[model][text.value];
 }
 
 /** −log RBP_1 over all texts: one text has too few tokens for a line. */
 function lossOf(model) {
-  const scored = DATA.runs[model].flat().filter((token) => token.rank);
+  const scored = RUNS[model].flat().filter((token) => token.rank);
   return -Math.log(scored.filter((token) => token.rank === 1).length / scored.length);
 }
 
@@ -107,28 +115,43 @@ function drawLaw(model) {
   const all = DATA.models.map((one, i) => ({ ...one, loss: lossOf(i) }));
   const points = all.filter((one) => one.ladder), others = all.filter((one) => !one.ladder);
   const line = fitPowerLaw(points.map((p) => p.S), points.map((p) => p.loss));
-  const ends = d3.extent(points, (p) => p.S);
-  const lossRange = [d3.min(all, (p) => p.loss) / 1.1, d3.max(all, (p) => p.loss) * 1.1];
+  const ends = extent(points.map((p) => p.S)), domain = extent(all.map((p) => p.S));
+  const [low, high] = extent(all.map((p) => p.loss));
+  const lossRange = [low / 1.1, high * 1.1];
   const plot = chart({
-    width: Math.min(isNarrow() ? width() : 290, width()), height: 260, marginLeft: 46,
-    x: { type: "log", label: "S", ticks: 3, tickFormat: sizeShort },
-    y: { type: "log", domain: lossRange, label: "−log RBP of k = 1", ticks: lossTicks(lossRange), tickFormat: "~g" },
+    wide: isNarrow() ? width() : Math.min(290, width()), high: 260, left: 46,
+    x: { log: true, domain: [domain[0] / 2, domain[1] * 2], label: "S", ticks: powers(domain, 4), format: sizeShort },
+    y: { log: true, domain: lossRange, label: "−log RBP of k = 1, in nats", ticks: lossTicks(lossRange), format: String },
+    lines: [{ points: ends.map((S) => [S, valueOf(line, S)]), stroke: "var(--other)" }],
     marks: [
-      Plot.line(ends.map((S) => ({ S, loss: valueOf(line, S) })), { x: "S", y: "loss", stroke: "var(--other)" }),
-      Plot.dot(points, { x: "S", y: "loss", fill: DATA.colour, r: 3.5, fillOpacity: 0.6 }),
-      Plot.dot(others, { x: "S", y: "loss", stroke: "var(--other)", r: 3.5 }),
-      Plot.dot([all[model]], { x: "S", y: "loss", fill: "var(--ink)", r: 6.5 }),
+      ...points.map((p) => ({ x: p.S, y: p.loss, fill: DATA.colour, mark: DATA.mark, r: 3.5 })),
+      ...others.map((p) => ({ x: p.S, y: p.loss, fill: "none", stroke: "var(--other)", r: 3.5 })),
+      { x: all[model].S, y: all[model].loss, fill: "var(--ink)", r: 6.5 },
     ],
   });
   plot.setAttribute("aria-label", `${all[model].label}: loss ${all[model].loss.toFixed(2)}`);
   figure.replaceChildren(plot);
 }
 
+// From the smallest model to the largest; a second click stops.
+let timer = 0;
+play.addEventListener("click", () => {
+  const isPlaying = timer !== 0;
+  clearInterval(timer);
+  timer = 0;
+  play.setAttribute("aria-pressed", String(!isPlaying));
+  if (isPlaying) return;
+  size.step(true);
+  timer = setInterval(() => {
+    if (!size.step()) play.click();
+  }, 900);
+});
+
 const key = rankKey(GROUPS);
 MAIN.replaceChildren(
   make("h1", {}, "The same text under growing models"),
   make("p", {}, "Each token is coloured by its rank: its place when the model lines up all tokens, the most probable first. Move the slider, then choose a token."),
-  make("div", { class: "controls" }, text.element, size.element),
+  make("div", { class: "controls" }, text.element, play, size.element),
   key, box, said,
   make("div", { class: "columns" }, queue, figure),
 );
