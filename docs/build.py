@@ -22,6 +22,8 @@ NEEDED = ("sphinx", "myst-nb", "sphinx-book-theme", MATHJAX)
 NOTICE = """MathJax 3.2.2, https://www.mathjax.org, Apache License 2.0
 https://www.apache.org/licenses/LICENSE-2.0
 """
+ICONS = re.compile(r"<script [^>]*scripts/fontawesome\.js[^>]*></script>")
+HOME = '<nav><a href="../index.html">rbpkit: all pages</a></nav>'
 FIRST_PAGE = """<meta http-equiv="refresh" content="0; url=docs/index.html">
 <a href="docs/index.html">rbpkit</a>
 """
@@ -50,19 +52,26 @@ def copy_mathjax(target: Path) -> None:
 
 
 def copy_whole_pages(site: Path) -> None:
-    """The explorables with what they need, and the slides, at their places in the repository."""
+    """The explorables, with a way home, and the slides."""
     import make
 
-    source, target = ROOT / "docs/explorables", site / "docs/explorables"
-    left_out = shutil.ignore_patterns("*.py", "*.json", "page.html", "__pycache__")
-    shutil.copytree(source, target, ignore=left_out)
+    target = site / "docs/explorables"
     make.write_own(target)
-    (site / "figures").mkdir(exist_ok=True)
-    for page in source.glob("*.html"):
-        stills = re.findall(r'src="\.\./\.\./(figures/\w+\.png)"', page.read_text(encoding="utf-8"))
-        for still in stills:
-            shutil.copy(ROOT / still, site / still)
+    for page in make.FOLDER.glob("*.html"):
+        shutil.copy(page, target)
+    for page in target.glob("*.html"):
+        text = page.read_text(encoding="utf-8").replace("<body>", f"<body>\n{HOME}", 1)
+        page.write_text(text, encoding="utf-8")
     shutil.copy(ROOT / "docs/class/slides.html", site / "docs/class")
+
+
+def drop_icons(site: Path) -> None:
+    """Take out the theme's script of icons, 1.5 MB on each page; site.css draws the few used."""
+    for page in check.pages(site):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(ICONS.sub("", text), encoding="utf-8")
+    for file in (site / "_static/scripts").glob("fontawesome*"):
+        file.unlink()
 
 
 def main() -> int:
@@ -88,6 +97,7 @@ def main() -> int:
     flags = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(ROOT / "docs")]
     status = sphinx([*flags, "-d", f"{site}-cache", str(ROOT), str(site)])
     copy_mathjax(site / "_static/mathjax")
+    drop_icons(site)
     copy_whole_pages(site)
     (site / "index.html").write_text(FIRST_PAGE, encoding="utf-8")
     (site / ".nojekyll").touch()

@@ -6,19 +6,20 @@ import random
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, docs_module
+from bs4 import BeautifulSoup
+from conftest import docs_module
 from safetensors.numpy import load_file
 
 from rbpkit import load_model
 from rbpkit.errors import InputError
 from rbpkit.tools.rank_view import look, pieces
+from rbpkit_notebooks import explorables
 from rbpkit_pocket.families import POCKET_CONTEXT, V, load_tokenizer, model_folder
-
-FOLDER = ROOT / "docs" / "explorables"
 
 
 @pytest.fixture(scope="module")
@@ -34,19 +35,45 @@ def data_of(page: Path) -> dict:
 
 @pytest.mark.parametrize("name", ["law", "knee", "line"])
 def test_a_page_holds_the_data_of_today(maker, name):
-    made = json.loads(json.dumps(maker.PAGES[name][3]()))
-    assert data_of(FOLDER / f"{name}.html") == made, f"python docs/explorables/make.py {name}"
+    made = json.loads(json.dumps(maker.PAGES[name][2]()))
+    assert data_of(explorables.PAGES / f"{name}.html") == made, (
+        f"python docs/explorables/make.py {name}"
+    )
 
 
 def test_the_ranks_of_the_tokens_are_the_package_s(maker):
-    data, texts = data_of(FOLDER / "tokens.html"), maker.texts()
+    data, texts = data_of(explorables.PAGES / "tokens.html"), maker.texts()
     assert [one["title"] for one in data["texts"]] == [one["title"] for one in texts]
     assert len(data["models"]) == len(data["runs"]) == 10
     model = load_model(model_folder("Pythia", 0), device="cpu")
     for text, shown in zip(texts, data["runs"][0], strict=True):
         ranks = [token.rank for token in look(model, text["text"]).tokens]
-        assert [token.get("rank") for token in shown] == ranks
-        assert "".join(token["piece"] for token in shown) == text["text"]
+        assert [token[1] if len(token) > 1 else None for token in shown] == ranks
+        assert "".join(data["pieces"][token[0]] for token in shown) == text["text"]
+
+
+@pytest.mark.parametrize("name", ["tokens", "law", "knee", "line"])
+def test_a_page_is_one_file_with_the_scripts_of_today(maker, name):
+    """JupyterLab gives a page nothing but itself."""
+    page = (explorables.PAGES / f"{name}.html").read_text(encoding="utf-8")
+    assert not re.search(r"""(?:src|href)=["'](?!data:)|@import|url\(["']?(?!#)""", page)
+    for source in ("explorable.css", "explorable.js", f"{name}.js"):
+        assert (maker.HERE / source).read_text(encoding="utf-8") in page, source
+    assert explorables.still_of(name).startswith(b"\x89PNG")
+
+
+def test_a_batch_gets_the_still_picture_and_a_reader_the_page(monkeypatch):
+    shown = []
+    monkeypatch.setattr(explorables, "display", shown.append)
+    for can_answer in (False, True):
+        shell = SimpleNamespace(parent_header={"content": {"allow_stdin": can_answer}})
+        monkeypatch.setattr(explorables, "get_ipython", lambda shell=shell: shell)
+        explorables.explorable("law")
+    still, live = shown
+    assert still.data == explorables.still_of("law")
+    frame = BeautifulSoup(live.data, "html.parser").iframe
+    page = (explorables.PAGES / "law.html").read_text(encoding="utf-8")
+    assert frame["srcdoc"] == page
 
 
 # -- your own text ---------------------------------------------------------------------------
@@ -186,9 +213,10 @@ def test_the_page_reads_texts_as_the_package_does(browser, own):
     read = browser.execute_async_script(READ_ALL, texts, long)
     assert read["long"] == load_tokenizer()(long, verbose=False)["input_ids"]
     for size in range(3):
-        model = load_model(model_folder("Pythia", size), device="cpu")
+        folder = model_folder("Pythia", size)
+        model = load_model(folder, device="cpu")
         distances = []
-        for (kind, text), shown in zip(OWN_TEXTS.items(), read["runs"][model.name], strict=True):
+        for (kind, text), shown in zip(OWN_TEXTS.items(), read["runs"][folder.name], strict=True):
             ids = model.tokenizer(text, verbose=False)["input_ids"]
             assert shown["ids"] == ids[:POCKET_CONTEXT], kind
             assert shown["isCut"] == (len(ids) > POCKET_CONTEXT), kind

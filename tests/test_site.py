@@ -17,15 +17,18 @@ check, conf, options = (docs_module(name) for name in ("check", "conf", "options
 
 
 def test_a_notebook_gets_what_its_page_needs():
-    words = "## Is it $S$?\n\n[Move it](../docs/explorables/line.html)\n\nGrey."
-    hint = "<details><summary>Hint</summary>Take $k$.</details>"
-    cells = [{"cell_type": "markdown", "source": text} for text in (hint, words)]
-    code = {"cell_type": "code", "source": "1", "metadata": {}}
-    conf.add_to_notebook({"cells": [*cells, code]})
-    assert cells[0]["source"] == ":::{admonition} Hint\n:collapsible: closed\nTake $k$.\n:::"
-    explorable = '<iframe class="explorable line" src="../docs/explorables/line.html"'
-    assert explorable in cells[1]["source"]
+    hint = "# The law at $k = 1$\n\n<details><summary>Hint</summary>Take $k$.</details>"
+    cells = [{"cell_type": "markdown", "source": text} for text in (hint, "## Is it $S$?\n\nGrey.")]
+    for source in ("1", 'draw.explorable("law")'):
+        cells.append({"cell_type": "code", "source": source, "metadata": {}, "outputs": []})
+    conf.add_to_notebook({"cells": cells}, "03_section_4_1_k1")
+    first, _, code, live = cells
+    assert "# 03 · The law at *k = 1*\n" in first["source"]
+    assert ":::{admonition} Hint\n:collapsible: closed\nTake $k$.\n:::" in first["source"]
+    assert "notebook 03\n" in first["source"]  # a search for it
     assert code["metadata"]["mystnb"]["image"]["alt"] == "Is it S?. Grey."
+    assert live["cell_type"] == "markdown"
+    assert re.search(r'<iframe [^>]*src="\.\./docs/explorables/law\.html"', live["source"])
 
 
 def test_the_page_of_options_has_every_setting_as_it_is_defined():

@@ -1,9 +1,9 @@
 """The explorables: `python docs/explorables/make.py [NAME ...]` writes NAME.html for the notebooks.
 
-A page is one file: script, style, data and a still picture, which Chromium takes of it. The data of
-`tokens` are made by running the pocket models. Two real models are too large to ship: what they
-gave is in real_tokens.json, which `make.py real FOLDER` writes. It looks for them in the folder, and
-downloads what is not there (330 MB).
+A page is one file: script, style, data and a still picture, which Chromium takes of it. The data
+of `tokens` are made by running the pocket models. Two real models are too large to ship: what they
+gave is in real_tokens.json, which `make.py real FOLDER` writes. It looks for them in the folder,
+and downloads what is not there (330 MB).
 
 `own`, *Your own text*, is part of the site alone, because its models are too large to commit:
 `make.py own FOLDER` writes the page and its models into a folder, and docs/build.py into the site.
@@ -177,12 +177,12 @@ def _short(token: dict[str, Any], places: dict[str, int]) -> list[Any]:
 PAGES: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "tokens": (
         "The same text under growing models",
-        "A function whose tokens are coloured by rank; below, the queue before a token, and the law.",
+        "Tokens of a function, coloured by rank; below, the queue before a token, and the law.",
         tokens_data,
     ),
     "law": (
         "Lay the line yourself",
-        "The paper's Pythias on Wikipedia: -log RBP_1 against size, and a line to lay through them.",
+        "The paper's Pythias on Wikipedia: -log RBP_1 against size, and a line to move.",
         law_data,
     ),
     "knee": (
@@ -321,8 +321,8 @@ def own_data() -> dict[str, Any]:
     """The page `own` without its models."""
     models = []
     for size in OWN_SIZES:
-        model = load_model(model_folder("Pythia", size), device="cpu")
-        models.append({"name": model.name, "S": model.S})
+        folder = model_folder("Pythia", size)
+        models.append({"name": folder.name, "S": load_model(folder, device="cpu").S})
     text_of = {one["title"]: one["text"] for one in texts()}
     return {
         "tokenizer": tokenizer_data(),

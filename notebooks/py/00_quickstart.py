@@ -59,8 +59,12 @@ draw.function(looks, figures_dir)
 #
 # Size $S$ is the number of a model's parameters without its embeddings (the tables that turn tokens into numbers and back). The first two models are **pocket models**: small models that we trained on Python packages and run here. Their design is that of Pythia, a family of real models. The third, SmolLM2-135M-Instruct, is real and saw far more text, so only the first two can be compared by size. Change `text` and run the cells again. [Glossary](../docs/glossary.md)
 #
-# [Move through ten models yourself](../docs/explorables/tokens.html)
-#
+# Move through ten models yourself:
+
+# %%
+draw.explorable("tokens")
+
+# %% [markdown]
 # ## A place in a queue
 #
 # Before each token the model lines up its whole **vocabulary**, the list of all $V$ tokens it knows, the most probable first. The **rank** $R$ of the true token is its place in that queue.

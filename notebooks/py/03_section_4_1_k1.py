@@ -189,8 +189,12 @@ table.round({"straight": 0, "R2": 3, "Pythia": 1, "OPT": 1, "Qwen": 1})
 #
 # **All five laws are straight, on 14 or 15 of the sixteen lines, and yet they part as soon as they are extended.** So a high $R^2$ says that the loss falls smoothly. It does not say that it falls as a power. Which law predicts the largest model best depends on the family: for Pythia and OPT it is a power law of the misses, for Qwen a line in the hits.
 #
-# [Lay the line yourself](../docs/explorables/law.html)
-#
+# Lay the line yourself:
+
+# %%
+draw.explorable("law")
+
+# %% [markdown]
 # ## How far can the paper's line be trusted?
 #
 # If a new model scatters about the line as the others do, its loss lies within a 95% *prediction interval*. We leave out the largest model of each family and fit the line to the others.

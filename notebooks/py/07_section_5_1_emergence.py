@@ -206,8 +206,12 @@ for N in (1, 10, 100):
 #
 # <details><summary>Hint</summary>Write $u = N C S^{-\alpha}$. The slope in $S$ is proportional to $e^{-u}\,u^{1 + 1/\alpha}$; for which $u$ is it largest?</details>
 #
-# [Move N and k yourself](../docs/explorables/knee.html)
-#
+# Move $N$ and $k$ yourself:
+
+# %%
+draw.explorable("knee")
+
+# %% [markdown]
 # ## Further questions
 #
 # ### What do the shares of pocket models, or of yours, look like?

@@ -19,6 +19,7 @@ from rbpkit.plots import NARROW, headed
 from rbpkit.summary import Summary
 from rbpkit.tools.rank_view import Look, Token
 from rbpkit_notebooks.exercises import check_of
+from rbpkit_notebooks.explorables import explorable as explorable
 from rbpkit_notebooks.published_models import load as load_evidence
 
 torch.set_num_threads(1)

@@ -16,6 +16,7 @@ from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
 from rbpkit_notebooks.exercises import check_of
+from rbpkit_notebooks.explorables import explorable as explorable
 
 check = check_of("03")
 

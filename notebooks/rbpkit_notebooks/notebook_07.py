@@ -15,6 +15,7 @@ from rbpkit.models import LoadedModel
 from rbpkit.palette import CONTEXT, GREYS, INK, ordered_greys
 from rbpkit_notebooks.choices import read_study
 from rbpkit_notebooks.exercises import check_of
+from rbpkit_notebooks.explorables import explorable as explorable
 from rbpkit_notebooks.windows import measured_windows
 
 check = check_of("07")

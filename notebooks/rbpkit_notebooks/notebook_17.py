@@ -21,6 +21,7 @@ from rbpkit.summary import Summary
 from rbpkit_notebooks import blind_17
 from rbpkit_notebooks.choices import read_study
 from rbpkit_notebooks.exercises import check_of
+from rbpkit_notebooks.explorables import explorable as explorable
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 
