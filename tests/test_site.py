@@ -35,6 +35,15 @@ def test_the_page_of_options_has_every_setting_as_it_is_defined():
     assert options.PAGE.read_text(encoding="utf-8") == options.page(), "python docs/options.py"
 
 
+def test_the_slides_are_those_of_their_text():
+    """But the pixels of their pictures, which depend on a library's version."""
+    maker = docs_module("class/make_slides")
+    texts = [maker.slides_page((DOCS / "class/slides.md").read_text(encoding="utf-8"))]
+    texts.append((DOCS / "class/slides.html").read_text(encoding="utf-8"))
+    made, shipped = (re.sub(r"base64,[^\"]+", "", text) for text in texts)
+    assert shipped == made, "python docs/class/make_slides.py"
+
+
 def test_pages_link_only_what_is_there():
     for page in [*DOCS.glob("*.md"), *DOCS.glob("*/*.md"), *ROOT.glob("*.md")]:
         text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -1,45 +1,29 @@
-"""slides.md as one HTML page of slides, without scripts: `python docs/class/make_slides.py`.
+"""slides.md as one HTML page of slides: `python docs/class/make_slides.py`.
 
 A line of three hyphens separates slides. A paragraph that begins with "Note:" is for the teacher:
-it is folded. Pictures are put into the page, so that it is one file.
+the key N opens a window with the notes. A paragraph "Tokens: A B" becomes the first text of the
+explorable `tokens` under its models A and B. Pictures are put into the page: it is one file.
 """
 
 from __future__ import annotations
 
 import base64
+import html
 import io
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from markdown_it import MarkdownIt
 from PIL import Image
 
+from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
+from rbpkit_notebooks.explorables import PAGES
+
 HERE = Path(__file__).resolve().parent
 MOST_PIXELS = 1600
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-html {{ scroll-snap-type: y proximity; }}
-body {{ margin: 0; background: #fff; color: #1B1F24;
-  font: clamp(16px, 2.1vw, 30px)/1.5 system-ui, sans-serif; }}
-section {{ box-sizing: border-box; min-height: 100vh; padding: 6vh 8vw; scroll-snap-align: start;
-  display: flex; flex-direction: column; justify-content: center; position: relative;
-  border-bottom: 1px solid #D9DDE2; break-after: page; }}
-h1 {{ font-size: 1.7em; line-height: 1.2; margin: 0 0 .6em; }}
-p, ul, ol {{ margin: .4em 0; max-width: 40em; }}
-img {{ max-width: 100%; max-height: 52vh; object-fit: contain; }}
-table {{ border-collapse: collapse; margin: .5em 0; align-self: flex-start; }}
-th, td {{ padding: .2em .8em; border-bottom: 1px solid #D9DDE2; text-align: left; }}
-pre {{ background: #f4f5f6; padding: .6em 1em; overflow-x: auto; font-size: .8em; }}
-small {{ position: absolute; right: 2vw; bottom: 2vh; color: #57626E; }}
-details {{ color: #57626E; font-size: .8em; margin-top: 1em; }}
-</style>
-{slides}
-</html>
-"""
+PAGE = (HERE / "slides_page.html").read_text(encoding="utf-8")
 
 
 def slides_page(text: str) -> str:
@@ -48,13 +32,48 @@ def slides_page(text: str) -> str:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     sections = []
     for number, slide in enumerate(slides, start=1):
-        html = markdown.render(slide)
-        folded = r"<details><summary>For the teacher</summary>\1</details>"
-        html = re.sub(r"<p>Note: (.*?)</p>", folded, html, flags=re.DOTALL)
-        html = re.sub(r'src="([^"]+\.png)"', _inlined, html)
-        sections.append(f"<section>\n{html}<small>{number} / {len(slides)}</small>\n</section>\n")
+        content = markdown.render(slide)
+        if number > 1:
+            content = re.sub(r"(</?)h1>", r"\1h2>", content)
+        content = re.sub(
+            r"<p>Note: (.*?)</p>", r"<aside hidden>\1</aside>", content, flags=re.DOTALL
+        )
+        content = re.sub(r"<p>Tokens: (\d+) (\d+)</p>", _coloured, content)
+        kind = "figure" if "<img" in content else "text"
+        content = re.sub(r'src="([^"]+\.png)"', _inlined, content)
+        count = f"<small>{number} / {len(slides)}</small>"
+        sections.append(f'<section class="{kind}">\n{content}{count}\n</section>\n')
     title = text.splitlines()[0].removeprefix("# ")
-    return PAGE.format(title=title, slides="".join(sections))
+    return PAGE.replace("%TITLE%", title).replace("%SLIDES%", "".join(sections))
+
+
+def _coloured(match: re.Match[str]) -> str:
+    """A text under two models of the explorable, each token in the colour of its rank."""
+    page = (PAGES / "tokens.html").read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
+    columns = []
+    for model in map(int, match.groups()):
+        tokens: list[list[Any]] = data["runs"][model][0]
+        ranks = [token[1] for token in tokens if len(token) > 1]
+        pieces = [_piece(data["pieces"][token[0]], *token[1:2]) for token in tokens]
+        S = data["models"][model]["S"]
+        words = f"S = {S:,}: <b>{ranks.count(1)} of {len(ranks)}</b> in first place"
+        columns.append(f'<div><p>{words}</p><pre class="tokens">{"".join(pieces)}</pre></div>')
+    key = "".join(
+        _piece(f" {name} ", rank)
+        for name, rank in zip(RANK_GROUPS, (1, 2, 6, 11, 101, 1001), strict=True)
+    )
+    return f'<div class="two">{"".join(columns)}</div><p class="tokens">{key}</p>'
+
+
+def _piece(piece: str, rank: int | None = None) -> str:
+    """A token in the colours of its rank; the first token of a text has none."""
+    words = html.escape(piece)
+    if rank is None:
+        return words
+    group = rank_group(rank)
+    look = f"background: {RANK_FILLS[group]}; color: {RANK_LETTERS[group]}"
+    return f'<span style="{look}">{words}</span>'
 
 
 def _inlined(match: re.Match[str]) -> str:
