@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     Models = Sequence[Measured]
 
 GROUPS = ("corpora", "openers", "reference")
-INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
+INSTALL = {
+    "pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket",
+    "notebooks": "from the repository pip install -e notebooks",
+}
 """The plugins of this repository -> how each is installed."""
 
 

@@ -1,21 +1,26 @@
 """A student's folder: copies of notebooks 00, 03 and 07, of the four studies and of answers.md.
 
-    python docs/class/folder.py ann
+    python docs/class/folder.py ann         makes work-ann in the repository's folder
+    python docs/class/folder.py ann --zip   makes handin-ann.zip of it, to hand in
 
-makes work-ann in the repository's folder. It lies next to notebooks/, so that relative links and
-pictures work, and git ignores it. A file that is there already is left as it is.
+The folder lies next to notebooks/, so that pictures and links to docs/ work, and git ignores it. A
+file that is there already is left as it is.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import re
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ("00", "03", "07")
+HANDED_IN = ("*.ipynb", "*.y*ml", "answers.*", "**/*.summary.npz")  # and no models
 
 ACTIVATE = r".venv\Scripts\Activate.ps1" if os.name == "nt" else ". .venv/bin/activate"
 WHAT_NEXT = """\
@@ -24,11 +29,14 @@ Open them, with make or without it:
     make lab OPEN={work}/00_quickstart.ipynb
     python -m jupyterlab --ServerApp.root_dir=. --LabApp.app_settings_dir=docs/lab \
 {work}/00_quickstart.ipynb
-Train your own model, in a second terminal:
+Train your own model, in a terminal of JupyterLab, or in a second one after
     cd {root}
     {activate}
+with
     cd {work}
-    rbpkit reproduce own_model.yaml --out own_model --notebook 13"""
+    rbpkit reproduce own_model.yaml --out own_model --notebook 13
+Make a zip to hand in:
+    make handin NAME={name}"""
 
 
 def lay_out(name: str, root: Path = ROOT) -> Path:
@@ -37,26 +45,61 @@ def lay_out(name: str, root: Path = ROOT) -> Path:
         raise ValueError(f"NAME {name!r}: letters, digits, - and _ only")
     folder = root / f"work-{name}"
     folder.mkdir(exist_ok=True)
-    originals = [*sorted(root.glob("params/class/*.yaml")), *root.glob("params/class/*.md")]
+    for original in [*sorted(root.glob("params/class/*.yaml")), *root.glob("params/class/*.md")]:
+        if not (folder / original.name).exists():
+            shutil.copyfile(original, folder / original.name)
     for number in NOTEBOOKS:
-        originals += root.glob(f"notebooks/{number}_*.ipynb")
-    for original in originals:
-        copy = folder / original.name
-        if not copy.exists():
-            shutil.copyfile(original, copy)
+        for original in root.glob(f"notebooks/{number}_*.ipynb"):
+            if not (folder / original.name).exists():
+                (folder / original.name).write_text(as_copied(original), encoding="utf-8")
     return folder
 
 
+def as_copied(original: Path) -> str:
+    """A notebook for a student's folder: with links to those that are not there, and this Python.
+
+    JupyterLab marks a notebook as changed when its metadata are of another version of Python.
+    """
+    notebook = json.loads(original.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            others = rf"\]\((?!{'|'.join(NOTEBOOKS)})(\d\d_\w+\.ipynb)"
+            cell["source"] = [re.sub(others, r"](../notebooks/\1", line) for line in cell["source"]]
+    notebook["metadata"]["language_info"]["version"] = platform.python_version()
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def hand_in(name: str, root: Path = ROOT) -> Path:
+    """Make handin-NAME.zip of work-NAME: notebooks, answers, studies and summaries, no models."""
+    folder = root / f"work-{name}"
+    if not folder.is_dir():
+        raise ValueError(f"NAME {name!r}: there is no folder {folder.name}; `make class` makes it")
+    path = root / f"handin-{name}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for pattern in HANDED_IN:
+            for file in sorted(folder.glob(pattern)):
+                archive.write(file, file.relative_to(root))
+    return path
+
+
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("give a name: python docs/class/folder.py ann", file=sys.stderr)
-        return 2
+    match sys.argv[1:]:
+        case [name]:
+            make = lay_out
+        case [name, "--zip"]:
+            make = hand_in
+        case _:
+            print("give a name: python docs/class/folder.py ann", file=sys.stderr)
+            return 2
     try:
-        folder = lay_out(sys.argv[1])
+        made = make(name)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    print(WHAT_NEXT.format(root=ROOT, work=folder.name, activate=ACTIVATE))
+    if make is lay_out:
+        print(WHAT_NEXT.format(name=name, root=ROOT, work=made.name, activate=ACTIVATE))
+    else:
+        print(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB; hand in this file")
     return 0
 
 

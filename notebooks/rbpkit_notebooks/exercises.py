@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.resources import files
 from numbers import Real
 from typing import Any
@@ -69,35 +70,25 @@ def check(
     return f"{number}: not yet"
 
 
-def checker(
-    answers: Mapping[int, Callable[[Any], object]],
-    mistakes: Mapping[int, Sequence[Mistake]] | None = None,
-) -> Callable[[int, Any], None]:
-    """A function of an exercise's number and an answer that prints what `check` says.
-
-    - answers: number -> whether an answer is right (`sealed`)
-    - mistakes: number -> those of this exercise
-    """
-
-    def check_one(number: int, answer: Any) -> None:
-        known = (mistakes or {}).get(number, ())
-        print(check(number, answer, answers[number], known))
-
-    return check_one
-
-
 def check_of(notebook: str) -> Callable[[int, Any], None]:
     """A notebook's function of an exercise's number and an answer, which prints what `check` says.
 
     Its answers and mistakes are those of `exercises.yaml`.
     """
+    reply = replies_of(notebook)
+    return lambda number, answer: print(reply(number, answer))
+
+
+@cache
+def replies_of(notebook: str) -> Callable[[int, Any], str]:
+    """The same, but what `check` says is returned. KeyError for a notebook without exercises."""
     text = files("rbpkit_notebooks").joinpath("exercises.yaml").read_text(encoding="utf-8")
     answers, mistakes = {}, {}
     for number, exercise in yaml.safe_load(text)[notebook].items():
         known = exercise.pop("mistakes", {})
         answers[number] = sealed(**exercise)
         mistakes[number] = [(sealed_mistake(digest), says) for digest, says in known.items()]
-    return checker(answers, mistakes)
+    return lambda number, answer: check(number, answer, answers[number], mistakes[number])
 
 
 def _plain(answer: Any) -> Any:

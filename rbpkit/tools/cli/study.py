@@ -110,15 +110,16 @@ def reproduce(
 
 
 def classroom(
-    folder: Annotated[Path, Parameter(help="A folder of parameter files and notebooks.")],
+    folder: Annotated[Path, Parameter(help="A folder of what students handed in.")],
     /,
     *,
     out: Annotated[str, Parameter(help="The folder for the page and the tables.")],
+    names: Annotated[Path | None, Parameter(help="A file with a student's name a line.")] = None,
     notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
-    report: Any = plugins.offered("pocket", "class_report")
-    if report(folder, folder_to_write(out), notebook=notebook, say=say):
+    report: Any = plugins.offered("notebooks", "class_report")
+    if report(folder, folder_to_write(out), names=names, notebook=notebook, say=say):
         raise SystemExit(1)
 
 

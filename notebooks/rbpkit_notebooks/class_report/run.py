@@ -17,7 +17,7 @@ from papermill import PapermillExecutionError, execute_notebook
 from rbpkit.errors import InputError
 from rbpkit.tools.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
 from rbpkit.writing import write_whole
-from rbpkit_pocket.class_report.hand_ins import find_hand_ins
+from rbpkit_notebooks.class_report.hand_ins import find_hand_ins
 
 
 class _Lines(io.StringIO):
@@ -37,17 +37,19 @@ def run_class(
     folder: Path,
     out: Path,
     *,
+    names: Path | None = None,
     notebook: str | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, str]:
     """Gather the slopes of all parameter files of `folder` and the answers of its notebooks.
 
-    Files in folders of `folder`, one level down, count too. Written into `out`:
+    Its zips count too, and its folders, two levels down. Written into `out`:
 
     - comparison.csv: slopes as `rbpkit reproduce` compares them.
     - answers.csv: of each exercise of a handed-in notebook the answer and what its check said.
     - failures.csv: file, reason.
-    - class.html: all of it, drawn, and what students wrote in answers.md.
+    - class.html: all of it, drawn, what students wrote in answers.md, and a row for each of
+      `names`, a file with a student's name on each line.
 
     With a notebook also runs/FILE/, with that notebook executed on each parameter file and its
     figures, and NAME.csv for each table that it writes. Nothing is measured, and no handed-in
@@ -57,12 +59,13 @@ def run_class(
     anything is run, if the notebook or the folder is missing.
     """
     name = "" if notebook is None else notebook_called(notebook)
-    find_hand_ins(folder)  # raises InputError for a folder without any
-    ours = resources.files("rbpkit_pocket.class_report")
+    find_hand_ins(folder, names=names)  # raises InputError for a folder without any
+    ours = resources.files("rbpkit_notebooks.class_report")
     report = jupytext.reads(ours.joinpath("report.py").read_text("utf-8"), "py:percent")
     parameters = {
         "hand_ins_dir": str(folder.resolve()),
         "tables_dir": str(out.resolve()),
+        "names_file": "" if names is None else str(names.resolve()),
         "run_notebook": name,
     }
     try:

@@ -16,7 +16,8 @@ from rbpkit.summary import Summary
 from rbpkit.tools.study.notebooks import run
 from rbpkit.tools.study.params import Params, load_params
 from rbpkit.tools.study.reproduce import comparison
-from rbpkit_pocket.class_report.hand_ins import HandIns, check_regular, read_bytes
+from rbpkit_notebooks.class_report.hand_ins import HandIns
+from rbpkit_notebooks.class_report.reading import check_regular, read_bytes
 from rbpkit_pocket.trained_again import summaries as pocket_summaries
 from rbpkit_pocket.trained_again import training_of
 
@@ -41,7 +42,7 @@ def study_tables(
     params = load_params(path)
     if len(params.ks) > MOST_KS:
         raise InputError(f"ks: {len(params.ks)} of them; at most {MOST_KS} are drawn")
-    records = _records_folder(path, params, found.folder)
+    records = _records_folder(path, params, found.root(path))
     measured = _measured(path, params, records)
     slopes, _ = comparison(measured, params.ks)
     if slopes.empty:

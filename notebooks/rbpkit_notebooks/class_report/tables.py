@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit.writing import as_csv, write_whole
-from rbpkit_pocket.class_report.hand_ins import cut, printable
+from rbpkit_notebooks.class_report.reading import cut, printable
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """What a cell begins with that a spreadsheet would compute; the last four are wide letters."""
