@@ -26,21 +26,27 @@ $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	exit 1; }
 endef
 
-.PHONY: help lab class reproduce real served test test-slow harness test-gpu-dry gpu mutants notebooks site docs-test lint release lowest clean own-python
+.PHONY: help lab class handin reproduce real served test test-slow harness test-gpu-dry gpu mutants notebooks site docs-test lint release lowest clean own-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "PYTHON=/path/to/python uses your own environment and installs nothing."
 
 # The server's folder is the repository, so that pictures, docs/ and params/ are in reach.
+# The environment's programs are first in PATH, so that a terminal in JupyterLab finds rbpkit.
 # LAB: options of jupyterlab, such as LAB="--no-browser --port=8899"
 OPEN ?= notebooks/00_quickstart.ipynb
 lab: $(READY) ## open the quickstart in JupyterLab
-	@$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --LabApp.app_settings_dir="$(CURDIR)/docs/lab" $(LAB) $(OPEN)
+	@PATH="$$($(PYTHON) -c 'import os, sys; print(os.path.dirname(sys.executable))'):$$PATH" \
+		$(PYTHON) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" \
+		--LabApp.app_settings_dir="$(CURDIR)/docs/lab" --LabApp.default_url="/lab/tree/$(OPEN)" $(LAB)
 
 NAME ?=
 class: $(READY) ## a student's folder to work in: make class NAME=ann makes work-ann
 	@$(PYTHON) docs/class/folder.py "$(NAME)"
+
+handin: $(READY) ## zip that folder without models: make handin NAME=ann makes handin-ann.zip
+	@$(PYTHON) docs/class/folder.py "$(NAME)" --zip
 
 reproduce: $(READY) ## measure the pocket models, run the notebooks on that, compare: all in out/
 	@echo "== reproduce: params/pocket.yaml"

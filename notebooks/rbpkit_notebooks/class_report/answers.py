@@ -37,14 +37,14 @@ ANSWER = re.compile(r"^answer_(\d{1,9}) *= *(.+)$", re.MULTILINE)
 SAID = re.compile(r"^(\d{1,9}): (right|not yet|not answered yet)$", re.MULTILINE)
 
 WRITTEN = {
-    "study": "Study",
-    "exponent": "Exponent",
-    "interval": "Its 95% interval",
-    "sizes": "Number of sizes",
-    "compared with": "Compared with what",
-    "a limit": "One thing",
+    "study": "study",
+    "exponent": "exponent",
+    "interval": "its 95% interval",
+    "sizes": "number of sizes",
+    "compared with": "compared with what",
+    "a limit": "one thing",
 }
-"""Column of what was written in answers.md -> how its line begins there."""
+"""Column of what was written in answers.md -> how its line begins there, in small letters."""
 BESIDES = "besides"
 NOT_OWN = ("# My study", "Write after the colons.")
 
@@ -166,9 +166,7 @@ def read_written(path: Path) -> dict[str, str]:
     column, found = BESIDES, dict.fromkeys([*WRITTEN, BESIDES], "")
     for line in decoded(read_bytes(path)).splitlines():
         plain = line.strip().lstrip("-* ")
-        starts = [
-            name for name, start in WRITTEN.items() if plain.casefold().startswith(start.casefold())
-        ]
+        starts = [name for name, start in WRITTEN.items() if plain.lower().startswith(start)]
         if line.startswith(NOT_OWN):
             continue
         if starts and ":" in plain:

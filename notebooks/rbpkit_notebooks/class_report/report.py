@@ -18,7 +18,6 @@ from rbpkit_notebooks.class_report import answers, drawing, hand_ins, studies, t
 hand_ins_dir = "hand-ins"  # what students handed in
 tables_dir = "class"  # where the tables go
 names_file = ""  # the students' names, one on each line; empty: whoever handed something in
-run_notebook = ""  # a notebook to run on each study, by its name
 
 # %% [markdown]
 # # The studies of a class
@@ -27,13 +26,9 @@ run_notebook = ""  # a notebook to run on each study, by its name
 # Every file is read as if it had been made to do harm; one that cannot be read is a fault.
 names = Path(names_file) if names_file else None
 found = hand_ins.find_hand_ins(Path(hand_ins_dir), say=print, names=names)
-runs_dir = Path(tables_dir) / "runs"
-class_tables = tables.joined_tables(
-    found.read(
-        "studies", lambda file, path: studies.study_tables(found, file, run_notebook, runs_dir)
-    )
+class_slopes = tables.joined(
+    found.read("studies", lambda file, path: studies.study_slopes(found, file, path))
 )
-class_slopes = class_tables.get("comparison", pd.DataFrame(columns=["file"]))
 class_answers = answers.joined_answers(
     found.read(
         "notebooks", lambda file, path: answers.read_answers(file, found.student(file), path)
@@ -95,5 +90,7 @@ to_look_at = pd.DataFrame([*failed, *sorted(found.notes)], columns=["file", "wha
 display(HTML(drawing.html_table(to_look_at, "notes")))
 
 # %%
-tables.write_tables(Path(tables_dir), class_tables, class_answers, found.faults)
+failures = pd.DataFrame(found.faults, columns=["file", "reason"])
+every_table = {"comparison": class_slopes, "answers": class_answers, "failures": failures}
+tables.write_tables(Path(tables_dir), every_table)
 print(f"{found.summary()}; open {Path(tables_dir) / 'class.html'}")

@@ -15,7 +15,7 @@ from nbconvert import HTMLExporter
 from papermill import PapermillExecutionError, execute_notebook
 
 from rbpkit.errors import InputError
-from rbpkit.tools.study.notebooks import QUIET_KERNEL, notebook_called, socket_files
+from rbpkit.tools.study.notebooks import QUIET_KERNEL, socket_files
 from rbpkit.writing import write_whole
 from rbpkit_notebooks.class_report.hand_ins import find_hand_ins
 
@@ -38,7 +38,6 @@ def run_class(
     out: Path,
     *,
     names: Path | None = None,
-    notebook: str | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, str]:
     """Gather the slopes of all parameter files of `folder` and the answers of its notebooks.
@@ -51,14 +50,12 @@ def run_class(
     - class.html: all of it, drawn, what students wrote in answers.md, and a row for each of
       `names`, a file with a student's name on each line.
 
-    With a notebook also runs/FILE/, with that notebook executed on each parameter file and its
-    figures, and NAME.csv for each table that it writes. Nothing is measured, and no handed-in
-    notebook is run. A file that cannot be read does not stop the others.
+    Nothing is measured, and no handed-in notebook is run. A file that cannot be read does not stop
+    the others.
 
     Returns what is wrong with the files that failed, as in failures.csv. Raises InputError, before
-    anything is run, if the notebook or the folder is missing.
+    anything is read, if the folder or the names are missing.
     """
-    name = "" if notebook is None else notebook_called(notebook)
     find_hand_ins(folder, names=names)  # raises InputError for a folder without any
     ours = resources.files("rbpkit_notebooks.class_report")
     report = jupytext.reads(ours.joinpath("report.py").read_text("utf-8"), "py:percent")
@@ -66,7 +63,6 @@ def run_class(
         "hand_ins_dir": str(folder.resolve()),
         "tables_dir": str(out.resolve()),
         "names_file": "" if names is None else str(names.resolve()),
-        "run_notebook": name,
     }
     try:
         # In an empty folder: Python would import a student's pandas.py from the current one.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from rbpkit.errors import InputError
 from rbpkit.fit import fit_all
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
-from rbpkit.tools.study.notebooks import run
 from rbpkit.tools.study.params import Params, load_params
 from rbpkit.tools.study.reproduce import comparison
 from rbpkit_notebooks.class_report.hand_ins import HandIns
@@ -26,18 +24,13 @@ MOST_KS = 100
 MOST_BYTES_OF_RECORDS = 500_000_000  # of one file
 
 
-def study_tables(
-    found: HandIns, file: str, notebook: str, runs_dir: Path
-) -> dict[str, pd.DataFrame]:
-    """ "comparison" of one parameter file, and with a notebook each table that it writes.
+def study_slopes(found: HandIns, file: str, path: Path) -> pd.DataFrame:
+    """The slopes of one parameter file, as `rbpkit reproduce` compares them, with two columns more.
 
-    comparison: slopes as `rbpkit reproduce` compares them, with two columns more. trained: on how
-    many tokens the models were trained, if their names say it ("3m"). reference_text: the corpus of
-    the reference.
-    The notebook is run into `runs_dir`/FILE on the study's records.
+    trained: on how many tokens the models were trained, if their names say it ("3m").
+    reference_text: the corpus of the reference.
     Raises InputError if the file is at fault, or asks for what was not measured.
     """
-    path = found.files["studies"][file]
     read_bytes(path)  # refuses links, pipes and large files
     params = load_params(path)
     if len(params.ks) > MOST_KS:
@@ -51,18 +44,8 @@ def study_tables(
     slopes.insert(3, "trained", ", ".join(sorted(trained - {""})))
     slopes["reference_text"] = slopes["corpus"]
     _compare_with_first_corpus(slopes, measured, params.ks)
-    tables = {"comparison": slopes}
-    if notebook:
-        out = runs_dir / file
-        shutil.rmtree(out, ignore_errors=True)  # no table of an earlier run may be gathered
-        values = params.model_dump(mode="json") | {"figures_dir": str(out / "figures")}
-        if records is not None:
-            values["records_dir"] = str(records)
-        run(notebook, values, out)
-        for table in sorted(out.glob("figures/*.csv")):
-            tables[table.stem] = pd.read_csv(table)
     found.say(f"{file}: done")
-    return tables
+    return slopes
 
 
 def _records_folder(path: Path, params: Params, class_folder: Path) -> Path | None:

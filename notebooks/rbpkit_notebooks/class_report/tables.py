@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -16,15 +16,14 @@ FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def joined_tables(tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
-    """file -> its tables by name, as one table for each name, with the column file in front."""
-    parts: dict[str, list[pd.DataFrame]] = {}
-    for file, of_file in tables.items():
-        for name, rows in of_file.items():
-            rows = rows.map(lambda cell: cut(printable(cell)) if isinstance(cell, str) else cell)
-            rows.insert(0, "file", file)
-            parts.setdefault(name, []).append(rows)
-    return {name: pd.concat(rows, ignore_index=True) for name, rows in parts.items()}
+def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """file -> its table, as one table with the column file in front."""
+    parts = [pd.DataFrame(columns=["file"])]
+    for file, rows in tables.items():
+        rows = rows.map(lambda cell: cut(printable(cell)) if isinstance(cell, str) else cell)
+        rows.insert(0, "file", file)
+        parts.append(rows)
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def without_formula(cell: object) -> object:
@@ -37,16 +36,9 @@ def without_formula(cell: object) -> object:
     return f"'{cell}"
 
 
-def write_tables(
-    folder: Path,
-    tables: Mapping[str, pd.DataFrame],
-    answers: pd.DataFrame,
-    faults: Sequence[tuple[str, str]],
-) -> None:
-    """Write NAME.csv for each table, answers.csv and failures.csv, all or none."""
-    failures = pd.DataFrame(faults, columns=["file", "reason"])
-    every = {**tables, "answers": answers, "failures": failures}
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write NAME.csv for each table, all or none."""
     files = {}
-    for name, rows in every.items():
+    for name, rows in tables.items():
         files[f"{name}.csv"] = as_csv(rows.map(without_formula)).encode()
     write_whole(folder, files)

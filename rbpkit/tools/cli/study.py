@@ -115,11 +115,10 @@ def classroom(
     *,
     out: Annotated[str, Parameter(help="The folder for the page and the tables.")],
     names: Annotated[Path | None, Parameter(help="A file with a student's name a line.")] = None,
-    notebook: Annotated[str | None, Parameter(help="Run one on each file, as 03.")] = None,
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
     report: Any = plugins.offered("notebooks", "class_report")
-    if report(folder, folder_to_write(out), names=names, notebook=notebook, say=say):
+    if report(folder, folder_to_write(out), names=names, say=say):
         raise SystemExit(1)
 
 

@@ -83,8 +83,12 @@ def from_twin(name: str) -> nbformat.NotebookNode:
     notebook = jupytext.read(notebooks_dir() / "py" / f"{name}.py")
     notebook.metadata = nbformat.from_dict(
         {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
+            # What JupyterLab writes on opening, or the notebook would count as changed at once
+            "kernelspec": {
+                "display_name": "Python 3 (ipykernel)",
+                "language": "python",
+                "name": "python3",
+            }
         }
     )
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -136,7 +140,6 @@ def build(name: str) -> Path:
         _store_figures(Path(made), folder.parent / "figures")
     parameters.source = as_committed
     notebook.metadata.pop("widgets", None)
-    notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
     path = folder / f"{name}.ipynb"
     _keep_pictures(notebook, path)
     write_whole(folder, {path.name: nbformat.writes(notebook).encode()})
