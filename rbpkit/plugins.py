@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     Models = Sequence[Measured]
 
 GROUPS = ("corpora", "openers", "reference")
-INSTALL = {
-    "pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket",
-    "notebooks": "from the repository pip install -e notebooks",
-}
+INSTALL = {"pocket": "pip install rbpkit-pocket, or from the repository pip install -e pocket"}
 """The plugins of this repository -> how each is installed."""
 
 

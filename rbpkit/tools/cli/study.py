@@ -118,6 +118,8 @@ def classroom(
 ) -> None:
     """Gather a class's parameter files and notebooks in tables and on one page."""
     report: Any = plugins.offered("notebooks", "class_report")
+    if report is None:
+        raise InputError("its code is not installed: from the repository pip install -e notebooks")
     if report(folder, folder_to_write(out), names=names, say=say):
         raise SystemExit(1)
 

@@ -81,16 +81,9 @@ def notebook_called(name: str) -> str:
 def from_twin(name: str) -> nbformat.NotebookNode:
     """The notebook of a percent twin, without outputs; the same bytes every time."""
     notebook = jupytext.read(notebooks_dir() / "py" / f"{name}.py")
-    notebook.metadata = nbformat.from_dict(
-        {
-            # What JupyterLab writes on opening, or the notebook would count as changed at once
-            "kernelspec": {
-                "display_name": "Python 3 (ipykernel)",
-                "language": "python",
-                "name": "python3",
-            }
-        }
-    )
+    # As JupyterLab writes it. With another one, a notebook would be marked as changed when opened.
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    notebook.metadata = nbformat.from_dict({"kernelspec": kernel})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells):
         cell.id = f"{name[:2]}-{number:03d}"  # by default random, which would change every build

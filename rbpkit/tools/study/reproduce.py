@@ -169,7 +169,7 @@ def compare_with_reference(
     """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the reference.
 
     The reference is the plugin's summary of the same model and corpus. Says the largest differences
-    of each corpus, how many jobs were compared, and OK or not. A job whose text, weights or
+    of each corpus, how many jobs were compared, and OK or not, if any was. A job whose text, weights or
     settings are not the reference's is not compared, and a line says so.
     """
     reference = {}
@@ -195,13 +195,14 @@ def compare_with_reference(
             rows.append((corpus, "RBP", model, name, job.rbp(k), expected.rbp(k), RBP_TOLERANCE))
     for (corpus, what_differs), jobs in not_compared.items():
         say(f"{corpus}: {jobs} models not compared: the reference has another {what_differs}")
+    if not compared:
+        return True
     columns = ["corpus", "kind", "model", "quantity", "measured", "reference", "tolerance"]
     table = pd.DataFrame(rows, columns=columns)
     table["difference"] = (table["measured"] - table["reference"]).abs()
-    if compared:
-        largest = table.loc[table.groupby(["corpus", "kind"])["difference"].idxmax()]
-        say("largest differences from the reference:")
-        say(largest.drop(columns="kind").to_string(index=False, float_format="{:.6g}".format))
+    largest = table.loc[table.groupby(["corpus", "kind"])["difference"].idxmax()]
+    say("largest differences from the reference:")
+    say(largest.drop(columns="kind").to_string(index=False, float_format="{:.6g}".format))
     beyond = int((table["difference"] > table["tolerance"]).sum())
     verdict = f"NOT OK, {beyond} values beyond the tolerance" if beyond else "OK"
     say(f"{compared} of {len(measured)} jobs compared with the reference: {verdict}")

@@ -84,8 +84,7 @@ def test_what_is_not_the_same_job_is_not_compared(shipped, key):
     others = [with_manifest(one, **{key: "another"}) for one in shipped]
     said = []
     assert compare_with_reference(others, (1,), say=said.append)
-    assert len(said) == 6 and all(f"has another {key}" in line for line in said[:5])
-    assert said[5].startswith("0 of ")
+    assert len(said) == 5 and all(f"has another {key}" in line for line in said)
     # Other weights of a pocket model's name: the slopes are still compared.
     assert comparison(others, (1,))[0]["difference"].isna().all() == (key != "revision")
 
@@ -181,7 +180,7 @@ def test_a_study_of_ones_own_takes_every_notebook(tmp_path, llama_folder, text_f
     said = []
     done = reproduce(Params(**values, field="text", device="cpu"), tmp_path, say=said.append)
     assert done, [line for line in said if line.startswith("failed")]
-    assert "0 of 1 jobs compared with the reference: OK" in said
+    assert not any("compared with the reference" in line for line in said)
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
 
 
