@@ -169,8 +169,8 @@ def compare_with_reference(
     """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the reference.
 
     The reference is the plugin's summary of the same model and corpus. Says the largest differences
-    of each corpus, how many jobs were compared, and OK or not, if any was. A job whose text, weights or
-    settings are not the reference's is not compared, and a line says so.
+    of each corpus, and if any job was compared, how many, and OK or not. A job whose text, weights
+    or settings are not the reference's is not compared, and a line says so.
     """
     reference = {}
     for plugin in plugins_of(measured):
