@@ -17,14 +17,22 @@ import check
 
 ROOT = Path(__file__).resolve().parents[1]
 MATHJAX = "sphinx-mathjax-offline"  # on PyPI; carries MathJax 3.2.2
-MATHJAX_PARTS = ("/mathjax/tex-chtml.js", ".woff")
+# What formulas in TeX need; the one script with all of MathJax has half as much again.
+MATHJAX_PARTS = (
+    "/mathjax/startup.js",
+    "/core.js",
+    "/input/tex.js",
+    "/chtml.js",
+    "/chtml/fonts/tex.js",
+)
 NEEDED = ("sphinx", "myst-nb", "sphinx-book-theme", MATHJAX)
 NOTICE = """MathJax 3.2.2, https://www.mathjax.org, Apache License 2.0
 https://www.apache.org/licenses/LICENSE-2.0
 """
 ICONS = re.compile(r"<script [^>]*scripts/fontawesome\.js[^>]*></script>")
 HOME = '<nav><a href="../index.html">rbpkit: all pages</a></nav>'
-FIRST_PAGE = """<meta http-equiv="refresh" content="0; url=docs/index.html">
+FIRST_PAGE = """<!doctype html><html lang="en"><title>rbpkit</title><link rel="icon" href="data:,">
+<meta http-equiv="refresh" content="0; url=docs/index.html">
 <a href="docs/index.html">rbpkit</a>
 """
 
@@ -41,10 +49,10 @@ def missing() -> list[str]:
 
 
 def copy_mathjax(target: Path) -> None:
-    """MathJax's one script and its fonts, from the installed package."""
+    """MathJax's scripts and its fonts, from the installed package."""
     for part in metadata.files(MATHJAX) or ():
         text = part.as_posix()
-        if text.endswith(MATHJAX_PARTS) and "/mathjax/" in text:
+        if text.endswith((*MATHJAX_PARTS, ".woff")) and "/mathjax/" in text:
             goal = target / text.split("/static/mathjax/")[1]
             goal.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(part.locate(), goal)

@@ -37,8 +37,8 @@ nb_render_markdown_format = "myst"  # else a table that a cell displays stays ra
 myst_heading_anchors = 3
 
 # MathJax is part of the site: nothing is loaded from elsewhere.
-mathjax_path = "mathjax/tex-chtml.js"
-mathjax3_config = {"options": {"enableMenu": False}}
+mathjax_path = "mathjax/startup.js"
+mathjax3_config = {"loader": {"load": ["input/tex", "output/chtml"]}}
 
 html_theme = "sphinx_book_theme"
 html_title = "rbpkit"
@@ -152,7 +152,7 @@ def add_to_notebook(notebook: dict[str, Any], name: str) -> None:
         if not heading:
             index = INDEX.format(number=number, words=words.replace("_", " "))
             text = re.sub("^# ", f"{index}# {number} · ", text, count=1, flags=re.MULTILINE)
-            text = re.sub(r"^(# .*)\$(.*)\$", r"\1*\2*", text, flags=re.MULTILINE)
+            text = re.sub(r"^(# .*)\$(\w)(.*)\$", r"\1*\2*\3", text, flags=re.MULTILINE)
         for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
             heading = title
         paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "$$"))]

@@ -23,7 +23,7 @@ def test_a_notebook_gets_what_its_page_needs():
         cells.append({"cell_type": "code", "source": source, "metadata": {}, "outputs": []})
     conf.add_to_notebook({"cells": cells}, "03_section_4_1_k1")
     first, _, code, live = cells
-    assert "# 03 · The law at *k = 1*\n" in first["source"]
+    assert "# 03 · The law at *k* = 1\n" in first["source"]
     assert ":::{admonition} Hint\n:collapsible: closed\nTake $k$.\n:::" in first["source"]
     assert "notebook 03\n" in first["source"]  # a search for it
     assert code["metadata"]["mystnb"]["image"]["alt"] == "Is it S?. Grey."
