@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rbpkit.errors import InputError, check_whole
+from rbpkit.errors import InputError, check_whole, reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -270,7 +270,8 @@ def tokenized(
 ) -> Iterator[dict[str, Any]]:
     """What the tokenizer gives for each text: its "input_ids", and what the options ask for."""
     for begin in range(0, len(texts), CHUNK):
-        encoded = tokenizer(list(texts[begin : begin + CHUNK]), verbose=False, **options)
+        with reason(f"the tokenizer fails on documents from {begin}"):
+            encoded = tokenizer(list(texts[begin : begin + CHUNK]), verbose=False, **options)
         for number in range(len(encoded["input_ids"])):
             yield {name: column[number] for name, column in encoded.items()}
 

@@ -83,9 +83,9 @@ def reason(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except InputError:
+    except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:  # config, weight and tokenizer readers have no common error
+    except BaseException as error:  # readers have no common error; Rust's panics are no Exception
         ways_out = [f"; {advice}" for part, advice in _WAYS_OUT.items() if part in str(error)]
         raise InputError(f"{what} ({one_line(error)}){''.join(ways_out)}") from error
 

@@ -4,6 +4,8 @@ import importlib.util
 import json
 import shutil
 import sys
+from concurrent.futures import Executor, Future
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from rbpkit import plugins
 from rbpkit.manifest import checksum
 from rbpkit.records import Records, load_summaries, slug
 from rbpkit.tools.cli import app
+from rbpkit.tools.study import engines, sweep
 from rbpkit_pocket import families, paths
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +52,29 @@ def figures_and_threads_as_before():
     torch.set_num_threads(threads)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+class InThisProcess(Executor):
+    """A worker of a sweep that does things when they are submitted."""
+
+    def submit(self, function, /, *arguments):
+        done = Future()
+        done.set_result(function(*arguments))
+        return done
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch):
+    """A sweep's only worker starts no process, which would import torch again."""
+
+    def start(number):
+        sweep._loaded.clear()
+        return InThisProcess()
+
+    def in_processes(count):
+        return engines.in_processes(count) if count > 1 else nullcontext(start)
+
+    monkeypatch.setattr(sweep, "in_processes", in_processes)
 
 
 def docs_module(name: str):

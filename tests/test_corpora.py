@@ -192,10 +192,7 @@ def test_wrong_paths_and_arguments(tmp_path):
     refused(
         f"{tmp_path / 'b.txt'}: no such file or folder; did you mean a.txt?", tmp_path / "b.txt"
     )
-    refused("revision", path, revision="main")
     refused("leave field out", "pocket:qa", field="text")
-    refused("seed=-3: must be a whole number", path, seed=-3)
-    refused("field='': must be a name", path, field="")
     rows = write_parquet(tmp_path / "a.parquet", [{"text": "a", "n": 1}, {"text": None, "n": 2}])
     refused("a.parquet, row 2: no text in field 'text'; its fields are ['text', 'n']", rows)
 

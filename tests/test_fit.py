@@ -127,15 +127,10 @@ S4 = [1e6, 1e7, 1e8, 1e9]
     ("S", "loss", "says"),
     [
         ([1e6, 1e7], [3, 2], "at least 3 sizes"),
-        (S4, [3, 2.5, 2], "lists of one length"),
-        ([[1e6, 1e7, 1e8]], [[3, 2.5, 2]], "lists of one length"),
-        (["small", "large"], [3, 2.5], "must be numbers"),
         ([1e6, 0, -5], [3, 2.5, 2], "S is 0 at point 1"),
-        ([np.nan, 1e7, 1e8], [3, 2.5, 2], "S is nan at point 0"),
         ([1e7, 1e7, 1e7], [3, 2.5, 2], r"S is 1e\+07 at all 3 points"),
         (S4, [3, 0, 2, 1], "loss is 0 at point 1; .*RBP_k of 1"),
         (S4, [3, 2.5, np.inf, 1], "loss is inf at point 2; .*RBP_k of 0"),
-        (S4, [3, None, 2, 1], "loss is nan at point 1"),
         (S4, [0.3, 0.1 + 0.2, 0.3, 0.3], "loss is 0.3 at all 4 points"),  # equal up to rounding
     ],
 )
@@ -149,7 +144,6 @@ def test_refuses(S, loss, says):
     [
         ([0.1, 0, 0.3], r"RBP_k is 0 at point 1 \(gpt2-medium\)"),
         ([0.9, 0.99, 1], r"RBP_k is 1 at point 2 \(gpt2-xl\)"),
-        ([0.1, 1.5, 0.3], r"RBP_k is 1.5 at point 1 \(gpt2-medium\)"),
     ],
 )
 def test_rbp_law_names_the_model(rbp, says):

@@ -396,32 +396,6 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"max_length": "64"}, "max_length='64'"),
-        ({"batch_tokens": 1.5}, "batch_tokens=1.5"),
-        ({"name": torch.zeros(2, 3)}, "name=tensor"),
-        ({"out": "a\0b"}, "out='a\\x00b'"),
-        ({"say": None}, "say: must be a function"),
-        ({"tokenizer": "gpt2"}, "not a str"),
-        ({"tokenizer": None}, "needs tokenizer="),
-        ({"corpus": ["a b", None]}, "row 1: of type NoneType"),
-        ({"corpus": torch.zeros(3)}, "row 0: of type Tensor"),
-        ({"corpus": b"a b"}, "bytes is not a list of texts"),
-        ({"corpus": None}, "NoneType is not a list of texts"),
-        ({"family": ""}, "family=''"),
-        ({"stride": -1}, "stride=-1"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_an_argument_that_cannot_be_is_one_line_that_names_it(given, says, in_memory):
-    network, tokenizer = in_memory
-    with pytest.raises(InputError) as caught:
-        measure(**{"model": network, "corpus": TEXTS, "tokenizer": tokenizer} | given)
-    assert says in str(caught.value) and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("wrap", "says"),
     [
         (torch.compile, "not in torch.compile or DataParallel"),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,13 @@ from scipy import stats
 from rbpkit import Corpus, fit_power_law, load_corpus, load_model, logit_ranks, measure
 from rbpkit.errors import InputError
 
-pytestmark = pytest.mark.slow
-
+EXAMPLES = int(os.environ.get("RBPKIT_DOORS", "40"))  # 1500 take minutes
 MANY = settings(
-    max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-SOME = settings(MANY, max_examples=300)
+SOME = settings(MANY, max_examples=max(15, EXAMPLES // 5))
 
 ANYTHING = st.one_of(
     st.none(),
@@ -78,6 +80,22 @@ def test_texts_in_memory(model, texts, wrapped, k):
     # Two ways to the same logits differ in their last bits, so a near tie may fall either way.
     expected = [np.mean(np.array(ranks) <= one) for one in np.atleast_1d(k)]
     np.testing.assert_allclose(np.atleast_1d(share), expected, atol=1.5 / len(ranks))
+
+
+SETTINGS = ("max_length", "stride", "batch_tokens", "name", "family", "tokenizer", "say", "corpus")
+
+
+@SOME
+@given(name=st.sampled_from(SETTINGS), value=ANYTHING)
+def test_settings_of_a_measurement(model, name, value):
+    right = {"corpus": ["one two three"], "tokenizer": model.tokenizer}
+    try:
+        result = measure(model.model, **right | {name: value})
+    except InputError as error:
+        assert one_line(error) and (name == "corpus" or name in str(error))
+        return
+    if name in ("batch_tokens", "name", "family"):
+        assert result.ce() == measure(model.model, **right).ce()
 
 
 LINES = st.one_of(

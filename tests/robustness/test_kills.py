@@ -13,7 +13,16 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, ROOT, TEXTS, digests, needs_proc, study_file, write_jsonl
+from conftest import (
+    COMMAND_LINE,
+    ROOT,
+    TEXTS,
+    digests,
+    install,
+    needs_proc,
+    study_file,
+    write_jsonl,
+)
 
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
@@ -57,11 +66,13 @@ def start(command, **streams) -> subprocess.Popen:
     )
 
 
-def wait_until_gone(those_alive) -> None:
-    deadline = time.monotonic() + 60
+def wait_until_gone(those_alive) -> float:
+    """-> the seconds that it took: at most 10 on an idle machine."""
+    begun = time.monotonic()
     while left := those_alive():
-        assert time.monotonic() < deadline, f"still running: {left}"
+        assert time.monotonic() < begun + 60, f"still running: {left}"
         time.sleep(0.05)
+    return time.monotonic() - begun
 
 
 @needs_proc
@@ -91,6 +102,58 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
     status, _, stderr = rbpkit(*command)
     assert status == 0 and stderr.count("done before:") == len(done), stderr
     assert digests(out) == right
+
+
+DEADLY = """
+import os, re, signal
+from rbpkit.ranker import Ranker
+from rbpkit_pocket import families
+
+HOW = {
+    "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "aborts": os.abort,
+    "never_ends": lambda: re.match("(a|a)*b", "a" * 99),  # and no other thread runs
+}
+
+
+class Deadly(Ranker):
+    S, V, family, revision = 1, families.V, "deadly", "1"
+    tokenizer = families.load_tokenizer()
+
+    def __init__(self, rest, **settings):
+        self.name = rest
+
+    def ranks(self, batch):
+        HOW[self.name]()
+"""
+
+
+@needs_proc
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_models_that_end_or_hold_their_worker_stop_no_other_job(workers, site, tmp_path):
+    install(site, "deadly_model", DEADLY, openers="Deadly")
+    bad = ["deadly:killed", "deadly:aborts", "deadly:never_ends"]
+    study = study_file(tmp_path, [SMALL, bad[0], MIDDLE, *bad[1:]], texts_in(tmp_path, ["one"]))
+    program = f"""
+import sys
+sys.path.insert(0, {str(site)!r})
+from rbpkit.tools.study.params import load_params
+from rbpkit.tools.study.sweep import sweep
+if __name__ == "__main__":
+    study = load_params({str(study)!r})
+    done = sweep(study, {str(tmp_path / "out")!r}, workers={workers}, hours=0.01)
+    print(len(done.measured), sorted(one.reason for one in done.failures))
+"""
+    (tmp_path / "program.py").write_text(program)
+    ran = subprocess.run(
+        [sys.executable, tmp_path / "program.py"],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    reason = "its worker died twice, of too little memory or after 0.01 hours"
+    assert ran.stdout == f"2 {[reason] * 3}\n"
 
 
 KILLS = int(os.environ.get("RBPKIT_KILLS", "4"))
@@ -149,7 +212,7 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
     right = digests(tmp_path / "undisturbed")
     assert len(right) == 24
     command = ["sweep", study, "--out", out, "--workers", 2, "--engine", engine]
-    chance, kills, ends = random.Random(KILLS), 0, Counter()
+    chance, kills, ends, longest = random.Random(KILLS), 0, Counter(), 0.0
     log = (tmp_path / "log").open("w+")
     while kills < KILLS:
         process = start(command, stdout=log, stderr=log)
@@ -162,7 +225,8 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
             if kills < KILLS:
                 kills += strike(process, workers_of(process, engine), chance)
         ends[process.returncode] += 1
-        wait_until_gone(lambda: workers_of(process, engine))  # noqa: B023  it is called here
+        alive = wait_until_gone(lambda: workers_of(process, engine))  # noqa: B023  called here
+        longest = max(longest, alive)
         found = digests(out)
         assert found.items() <= right.items(), "other records"
         if process.returncode == 0:
@@ -172,4 +236,4 @@ def test_sweeps_and_workers_killed_at_random_moments(engine, tmp_path):
     refused = [line for line in said if line.startswith("rbpkit:")]
     assert ends.keys() <= {0, 1, -signal.SIGKILL}, refused
     assert sweep(load_params(study), out).failures == () and digests(out) == right
-    print(f"{kills} kills; sweeps ended with {dict(ends)}")
+    print(f"{kills} kills; sweeps ended with {dict(ends)}; workers after {longest:.1f} s at most")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 from cyclopts import Parameter
-from cyclopts.types import PositiveInt
+from cyclopts.types import PositiveFloat, PositiveInt
 from huggingface_hub import DryRunFileInfo, snapshot_download
 
 from rbpkit import plugins
@@ -44,6 +44,9 @@ def sweep(
     workers: Annotated[
         PositiveInt | None, Parameter(help="Models at a time; by default 1, on Ray all that fit.")
     ] = None,
+    hours: Annotated[
+        PositiveFloat, Parameter(help="The most that a job may take; then its worker is killed.")
+    ] = 24,
     dry_run: Annotated[bool, Parameter(help="List the jobs: done or left. Measure none.")] = False,
 ) -> None:
     """Measure all models of a parameter file on all of its corpora."""
@@ -72,6 +75,7 @@ def sweep(
             engine=engine,
             address=address,
             workers=workers,
+            hours=hours,
             say=say,
             progress=sys.stderr.isatty(),
         )

@@ -13,15 +13,11 @@ def folder_to_write(out: str, option: str = "--out") -> Path:
 
     Raises InputError, before any work is done, if it is empty, is a file or cannot be made.
     """
-    if not out.strip():
-        raise InputError(f"{option} is empty: name a folder, as {option} records")
     folder = parent = Path(out)
     while not parent.exists():
         parent = parent.parent
-    if not parent.is_dir():
-        raise InputError(f"{option} {out}: {parent} is a file, not a folder")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise InputError(f"{option} {out}: nothing can be written to {parent}; name another folder")
+    if not out.strip() or not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"{option} {out!r}: no folder that can be made and written; name another")
     return folder
 
 

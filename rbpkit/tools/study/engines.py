@@ -1,7 +1,7 @@
-"""Where the workers of a sweep run: in this process, in others, or on a Ray cluster.
+"""Where the workers of a sweep run: in processes of this machine, or on a Ray cluster.
 
-An engine is a context that gives a function, which starts a worker: an executor that does one
-thing at a time. All workers end with the context.
+An engine is a context that gives a function, which starts the worker of a number, from 0: an
+executor that does one thing at a time. All workers end with the context.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -17,7 +18,6 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
-import torch
 from tqdm import tqdm
 
 from rbpkit.errors import InputError, reason
@@ -25,16 +25,7 @@ from rbpkit.libraries import SPREAD
 from rbpkit.tools.study.checks import cores
 from rbpkit.tools.study.params import Params
 
-Start = Callable[[], Executor]
-
-
-class InThisProcess(Executor):
-    """A worker that does things when they are submitted."""
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        done.set_result(function(*args, **named))
-        return done
+Start = Callable[[int], Executor]
 
 
 @contextmanager
@@ -45,32 +36,41 @@ def in_processes(count: int) -> Iterator[Start]:
     """
     threads = max(1, cores() // count)
     spawn = get_context("spawn")
-    heard_by_workers, lifeline = spawn.Pipe(duplex=False)
-    workers: list[Executor] = []
+    workers: list[tuple[Executor, Connection]] = []
 
-    def start() -> Executor:
+    def start(number: int) -> Executor:
+        heard_by_worker, lifeline = spawn.Pipe(duplex=False)
         # One pool for each worker: a pool is broken as soon as one of its processes is killed.
-        about = (heard_by_workers, threads, len(workers))
+        about = (heard_by_worker, threads, number)
         pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin, initargs=about)
-        workers.append(pool)
+        workers.append((pool, lifeline))
         return pool
 
     try:
         yield start
     finally:
-        lifeline.close()
-        for worker in workers:
+        for _, lifeline in workers:
+            lifeline.close()
+        for worker, _ in workers:
             worker.shutdown()
 
 
 def _begin(lifeline: Connection, threads: int, number: int) -> None:
-    """What a worker's process does first. number: of the worker, from 0."""
+    """What a worker's process does first."""
+    if sys.platform == "linux":
+        # The kernel ends it, too: a tokenizer that never ends keeps other threads from running.
+        import fcntl
+
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
+    import torch  # takes seconds
+
     torch.set_num_threads(threads)
     if torch.cuda.device_count() > 1:
         torch.cuda.set_device(number % torch.cuda.device_count())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 
 
 def _end_with(lifeline: Connection) -> None:
@@ -83,13 +83,13 @@ def _end_with(lifeline: Connection) -> None:
 
 
 @contextmanager
-def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[tuple[Start, int]]:
-    """Workers on a Ray cluster, and how many of them: `count`, or as many as it has room for.
+def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[Start]:
+    """Workers on a Ray cluster, each of which begins when a node has room for it.
 
-    address: of a running cluster ("auto" for this machine's); else one is started here. A worker
-    takes one processor and, if the cluster has GPUs, one GPU, or with device "auto"
-    all GPUs of a node.
-    Raises InputError when Ray is not installed or does not start, and when no node has room.
+    address: of a running cluster ("auto" for this machine's); else one is started here, with room
+    for `count`. A worker takes one processor and, if the cluster has GPUs, one GPU, or with device
+    "auto" all GPUs of a node.
+    Raises InputError when Ray is not installed or does not start.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -113,11 +113,8 @@ def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[t
             signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = _gpus_of_a_worker(nodes, params.device)
-        room = _room(nodes, gpus)
-        if not room:
-            raise InputError("no node of the Ray cluster has a processor")
         actor = ray.remote(RayWorker).options(num_cpus=1, num_gpus=gpus)
-        yield lambda: _OnRay(actor.remote()), count or room
+        yield lambda number: _OnRay(actor.remote())
     finally:
         ray.shutdown()
 
@@ -128,17 +125,6 @@ def _gpus_of_a_worker(nodes: Sequence[dict[str, float]], device: str | None) -> 
         return 0
     most_of_a_node = max(int(node.get("GPU", 0)) for node in nodes)
     return most_of_a_node if device == SPREAD else min(1, most_of_a_node)
-
-
-def _room(nodes: Sequence[dict[str, float]], gpus: int) -> int:
-    """For how many workers the nodes have room."""
-    room = 0
-    for node in nodes:
-        fit = node.get("CPU", 0)
-        if gpus:
-            fit = min(fit, node.get("GPU", 0) // gpus)
-        room += int(fit)
-    return room
 
 
 class RayWorker:

@@ -5,6 +5,8 @@ A job is done if its records are there. Workers share nothing but the folder of 
 
 from __future__ import annotations
 
+import errno
+import faulthandler
 import functools
 import os
 from collections import deque
@@ -21,9 +23,15 @@ from rbpkit.measuring import Measurement, job_key, measure
 from rbpkit.models import FoundModel, find_model, load_model
 from rbpkit.ranker import Ranker
 from rbpkit.records import find_done, read_manifest, record_path, slug, summary_of
-from rbpkit.tools.study.engines import InThisProcess, Start, in_processes, on_ray
+from rbpkit.tools.study.engines import Start, in_processes, on_ray
 from rbpkit.tools.study.jobs import read_corpora, study_models
 from rbpkit.tools.study.params import Params
+
+HOURS = 24.0
+"""What a job may take by default: a tokenizer can be such that it never ends."""
+
+# Of a write that would fail for every job.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,7 @@ def sweep(
     engine: str = "process",
     address: str | None = None,
     workers: int | None = None,
+    hours: float = HOURS,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> SweepResult:
@@ -96,13 +105,14 @@ def sweep(
     engine: "process" for this machine; or "ray" for the cluster at `address`, or for one that is
     started here. The numbers are the same.
     workers: models at a time; by default one, on Ray as many as the cluster has room for.
-    progress: a bar, if there is one worker and it is this process.
+    hours: the most that a job may take; then its worker ends.
+    progress: a bar, if there is one worker on this machine.
 
     Jobs that are done are found without loading a model. Of the others, the study's last models
     come first, since a family lists its smallest model first; each is loaded once for its corpora.
     A job that fails is told with `say` and is in the result. A job whose worker dies is tried once
-    more, alone, when all others are done. Raises InputError before anything runs when the study is
-    at fault, OSError when `out` cannot be written.
+    more, alone, when all other workers have ended. Raises InputError before anything runs when the
+    study is at fault, OSError when `out` cannot be written.
     """
     if engine == "process" and address is not None:
         raise InputError("--address is of a Ray cluster: give --engine ray too")
@@ -124,23 +134,23 @@ def sweep(
     models.reverse()  # a family lists its smallest model first; the largest job must not come last
     died = []
     with ExitStack() as stack:
-        stack.callback(_loaded.clear)
-        count = min(workers or 1, len(models))
-        start: Start = InThisProcess
+        start: Start
         if engine == "ray" and models:
-            start, room = stack.enter_context(on_ray(params, address, workers))
-            count = min(room, len(models))
-        elif count > 1:
+            count = workers or len(models)
+            start = stack.enter_context(on_ray(params, address, workers))
+        else:
+            count = max(1, min(workers or 1, len(models)))
             start = stack.enter_context(in_processes(count))
-        progress = progress and start is InThisProcess
-        for task, told in _measured(models, start, count, progress):
+            progress = progress and count == 1
+        for task, told in _measured(models, start, count, hours, progress):
             if told is None:
                 died.append(task)
             else:
                 settle(task, told)
         for task in died:  # alone, since it may have been short of memory
-            for _, told in _measured([[task]], start, 1, progress):
-                settle(task, told or Told(failure="its worker died twice; is there enough memory?"))
+            for _, told in _measured([[task]], start, 1, hours, progress):
+                fault = f"its worker died twice, of too little memory or after {hours:g} hours"
+                settle(task, told or Told(failure=fault))
     in_order = [results[task.job] for task in tasks]
     measured = [result for result in in_order if isinstance(result, Measurement)]
     failures = [result for result in in_order if isinstance(result, Failure)]
@@ -190,56 +200,71 @@ def _records_of(task: Task, find: Callable[..., FoundModel]) -> Path | None:
 
 
 def _measured(
-    models: Iterable[list[Task]], start: Start, count: int, progress: bool
+    models: Iterable[list[Task]], start: Start, count: int, hours: float, progress: bool
 ) -> Iterator[tuple[Task, Told | None]]:
     """What came of each job, as it comes, or None if its worker died.
 
-    models: the jobs of each model. At most `count` workers have a model each.
+    models: the jobs of each model. At most `count` workers have a model each; all end with this.
     """
     waiting = deque(models)
-    idle: list[Executor] = []
-    running: dict[Future[Told], tuple[Executor, list[Task]]] = {}
+    workers: dict[int, Executor] = {}
+    idle = list(reversed(range(count)))
+    running: dict[Future[Told], tuple[int, list[Task]]] = {}
     while waiting or running:
-        while waiting and len(running) < count:
+        while waiting and idle:
             tasks = waiting.popleft()
             # The worker that became idle last has just loaded the model that was put first.
-            worker = idle.pop() if idle else start()
+            number = idle.pop()
+            if number not in workers:
+                workers[number] = start(number)
             try:
-                running[worker.submit(measure_task, tasks[0], progress)] = worker, tasks
+                future = workers[number].submit(measure_task, tasks[0], hours, progress)
             except BrokenExecutor:  # it was killed when it had nothing to do
+                del workers[number]
+                idle.append(number)
                 waiting.appendleft(tasks)
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            worker, tasks = running.pop(future)
-            error = future.exception()
-            if isinstance(error, OSError):  # a full disk would fail every job
-                raise error
-            if error is None:
-                idle.append(worker)
-            yield tasks.pop(0), future.result() if error is None else None
-            if tasks:
-                waiting.appendleft(tasks)
+            else:
+                running[future] = number, tasks
+        future = wait(running, return_when=FIRST_COMPLETED).done.pop()
+        number, tasks = running.pop(future)
+        idle.append(number)
+        error = future.exception()
+        if isinstance(error, OSError):
+            raise error
+        yield tasks.pop(0), future.result() if error is None else None
+        if tasks:
+            waiting.appendleft(tasks)
+        if error is not None or not waiting:
+            workers.pop(number).shutdown()  # its place may be waited for
+    for worker in workers.values():
+        worker.shutdown()
 
 
-def measure_task(task: Task, progress: bool = False) -> Told:
-    """Measure a job, as a worker does it. progress: show a bar. Raises OSError."""
+def measure_task(task: Task, hours: float = HOURS, progress: bool = False) -> Told:
+    """Measure a job, as a worker does it. Raises OSError if there is no room for the records."""
     lines: list[str] = []
-    try:
-        measured = measure(
-            _model_of(task),
-            task.corpus,
-            task.out,
-            max_length=task.params.max_length,
-            stride=task.params.stride,
-            batch_tokens=task.params.batch_tokens,
-            progress=progress,
-            say=lines.append,
-        )
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), error.filename) from None
-    except InputError as error:
-        return Told(tuple(lines), failure=" ".join(str(error).split()))
-    except Exception as error:  # the libraries have errors of every kind; the other jobs go on
-        return Told(tuple(lines), failure=one_line(error))
+    with open(os.devnull, "w") as nowhere:
+        # Ends this process whatever it does: a library need not come back.
+        faulthandler.dump_traceback_later(hours * 3600, exit=True, file=nowhere)
+        try:
+            measured = measure(
+                _model_of(task),
+                task.corpus,
+                task.out,
+                max_length=task.params.max_length,
+                stride=task.params.stride,
+                batch_tokens=task.params.batch_tokens,
+                progress=progress,
+                say=lines.append,
+            )
+        except InputError as error:
+            return Told(tuple(lines), failure=" ".join(str(error).split()))
+        except BaseException as error:  # of every kind; a panic in Rust is no Exception
+            if isinstance(error, OSError) and error.errno in _NO_ROOM:
+                raise OSError(error.errno, error.strerror, error.filename) from None
+            return Told(tuple(lines), failure=one_line(error))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
     return Told(tuple(lines), measured.path, measured.found_done)
 
 

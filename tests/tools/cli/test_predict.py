@@ -58,28 +58,13 @@ def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit, tmp_path):
     assert "RBP_3000" in rbpkit(*asked, "--size", "7B", "--force")[1]
 
 
-def test_level_widens_the_interval(predict):
-    rows = []
-    for level in (0.99, 0.5):
-        asked = ("--size", "1e6", "--k", 10, "--level", level, "--json")
-        _, row = json.loads(predict(*asked, *ONE)[1])  # cross-entropy comes first
-        rows.append(row)
-    wide, narrow = rows
-    assert wide["loss_low"] < narrow["loss_low"] < narrow["loss_high"] < wide["loss_high"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("--size=-1e6", "must be a positive number"),
         ("", "give --records with"),
-        ("--size 1e6 --level 95", "level must be a number between 0 and 1"),
-        ("--size 1e6 --k 0", "--k"),
         ("--size 1e6 --family Llama", "no family 'Llama'; there are Pythia"),
         ("--ce -1", "must be positive"),
-        ("--ce 3 --size 7B", "give --records with"),
-        ("--pairs x.csv", "give --records with"),
-        ("--size many", "many"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(predict, arguments, message):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 
 import httpx
+import pytest
 from conftest import ROOT
 
 
+@pytest.mark.slow
 def test_the_server_of_make_lab_shows_notebooks_and_pages(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

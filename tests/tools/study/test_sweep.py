@@ -10,15 +10,14 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 
 import pytest
-from conftest import digests, edit_json, study_file, write_jsonl
+from conftest import InThisProcess, digests, edit_json, study_file, write_jsonl
 
 from rbpkit.errors import InputError
 from rbpkit.records import iter_manifests
 from rbpkit.tools.study import sweep as sweeping
-from rbpkit.tools.study.engines import InThisProcess
 from rbpkit.tools.study.jobs import study_models
 from rbpkit.tools.study.params import Params, load_params
-from rbpkit.tools.study.sweep import Job, found_done, sweep, tasks_of
+from rbpkit.tools.study.sweep import Job, sweep
 from rbpkit_pocket import families
 
 SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
@@ -93,25 +92,6 @@ def test_other_settings_and_another_text_are_measured_again(study, calls, tmp_pa
         assert all(job.found_done for job in sweep(one, tmp_path / "out").measured)
 
 
-def done(study, out) -> list[bool]:
-    """Of each job, whether its records are found."""
-    return [path is not None for _, path in found_done(tasks_of(study, out))]
-
-
-def test_jobs_of_changed_columns_and_of_a_changed_text_are_left(study, tmp_path):
-    rows = [{"text": f"text {i}, of a few words", "question": f"What is {i}?"} for i in range(4)]
-    write_jsonl(tmp_path / "one.jsonl", rows)
-    out, one = tmp_path / "out", study.model_copy(update={"corpus_names": study.corpus_names[:1]})
-    with_prompt = one.model_copy(update={"prompt": "question"})
-    sweep(one, out)
-    assert done(one, out) == [True, True]
-    assert done(with_prompt, out) == [False, False]
-    sweep(with_prompt, out)
-    assert done(with_prompt, out) == [True, True]
-    write_jsonl(tmp_path / "one.jsonl", [{"text": "another", "question": "text?"}])
-    assert done(one, out) == [False, False]
-
-
 def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
     out, sizes = tmp_path / "out", [families.model_folder("Pythia", size) for size in range(3)]
     another = shutil.copytree(sizes[1], tmp_path / "a/another")
@@ -157,6 +137,10 @@ def test_what_failed_is_said_and_measured_by_the_same_command(study, broken, rbp
     assert "4 jobs: 4 done, 0 left" in rbpkit("sweep", file, "--out", out, "--dry-run")[2]
 
 
+class Panic(BaseException):
+    """As that of a library in Rust, which is no Exception."""
+
+
 def test_a_model_that_is_not_there_stops_a_sweep_before_it_begins(study, rbpkit, tmp_path):
     out, absent = tmp_path / "out", tmp_path / "brocken"
     file = study_file(tmp_path, [SMALL, absent], study.corpus_names)
@@ -166,14 +150,16 @@ def test_a_model_that_is_not_there_stops_a_sweep_before_it_begins(study, rbpkit,
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "reason"),
     [
-        RuntimeError("a kernel failed\nsecond line"),
-        OSError(errno.ENOSPC, "No space left on device"),
+        (RuntimeError("a kernel failed\nsecond line"), "RuntimeError: a kernel failed"),
+        (ConnectionResetError("by a server"), "ConnectionResetError: by a server"),
+        (Panic("in Rust"), "Panic: in Rust"),
+        (OSError(errno.ENOSPC, "No space left on device"), None),
     ],
 )
 def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
-    study, monkeypatch, tmp_path, error
+    study, monkeypatch, tmp_path, error, reason
 ):
     real = sweeping.measure
 
@@ -183,14 +169,14 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
         return real(model, corpus, *arguments, **options)
 
     monkeypatch.setattr(sweeping, "measure", failing)
-    if isinstance(error, OSError):
+    if reason is None:
         with pytest.raises(OSError, match="No space"):
             sweep(study, tmp_path / "out")
         assert not list(tmp_path.rglob("*.parquet"))
         return
     result = sweep(study, tmp_path / "out")
     assert len(result.measured) == 3
-    assert [one.reason for one in result.failures] == ["RuntimeError: a kernel failed"]
+    assert [one.reason for one in result.failures] == [reason]
 
 
 @pytest.mark.parametrize("deaths", [1, 2])
@@ -207,7 +193,9 @@ def test_a_job_whose_worker_dies_is_tried_once_more_alone(study, monkeypatch, tm
                 return dead
             return super().submit(function, task, *arguments)
 
-    monkeypatch.setattr(sweeping, "in_processes", lambda count: nullcontext(Mortal))
+    monkeypatch.setattr(
+        sweeping, "in_processes", lambda count: nullcontext(lambda number: Mortal())
+    )
     result = sweep(study, tmp_path / "out", workers=2)
     assert len(seen) == 5 and seen.count(job) == 2 and seen[-1] == job
     assert len(result.measured) + len(result.failures) == 4
