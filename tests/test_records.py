@@ -282,7 +282,7 @@ class FolderOfRecords(RuleBasedStateMachine):
 
 
 TestFolderOfRecords = FolderOfRecords.TestCase
-TestFolderOfRecords.settings = settings(max_examples=15, stateful_step_count=10, deadline=None)
+TestFolderOfRecords.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
 
 SUFFIXES = (".parquet", ".summary.npz")
 NAME = record_path("", make_manifest().key).stem

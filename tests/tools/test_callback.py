@@ -177,14 +177,9 @@ def test_nan_or_a_disk_that_fails_does_not_end_a_training(trainer, tmp_path, cap
 
 def test_bad_input_shows_before_training(trainer):
     made = trainer(tiny())
-    for corpus, options, message in (
-        (TEXTS, {"ks": (0,)}, "ks=0"),
-        (TEXTS, {"max_length": 0}, "max_length"),
-        ("no_such.jsonl", {}, "no such file"),
-        (["x"], {}, "score"),
-    ):
-        with pytest.raises(InputError, match=message):
-            RBPCallback(made, corpus, **options)
+    for corpus, ks in ((TEXTS, (0,)), ("no_such.jsonl", KS), (["x"], KS)):
+        with pytest.raises(InputError):
+            RBPCallback(made, corpus, ks=ks)
     made.processing_class = None
     with pytest.raises(InputError, match="tokenizer="):
         RBPCallback(made, TEXTS)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, ROOT, save_model, study_file
+from conftest import COMMAND_LINE, ROOT, save_model
 from test_records import make_records
 from transformers import GPT2Config
 
@@ -198,8 +198,8 @@ def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, 
     assert rbpkit(*measuring, small, middle, "--name", "mine")[0] == 2
 
 
-def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring, text_file):
-    """Three runs, measured by three commands; the last checkpoints are fitted."""
+def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring):
+    """The last checkpoints are fitted; what is left out is said."""
     out = tmp_path / "records"
     folders = [
         gpt2(tmp_path / "runs/a/checkpoint-200", 64, seed=3),
@@ -207,30 +207,22 @@ def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuri
         gpt2(tmp_path / "runs/b/checkpoint-300", 32),
         gpt2(tmp_path / "runs4/c/checkpoint-600", 16),
     ]
-    status, table, _ = rbpkit(*measuring, *folders[:2])
-    assert status == 0 and table.count("a/checkpoint-") == 2
-    measured = measure(folders[2], text_file, out, max_length=64)
-    assert measured.summary.manifest.model == "b/checkpoint-300"  # whatever else is there
-    study = study_file(tmp_path, folders[3:], [text_file], max_length=64)
-    assert rbpkit("sweep", study, "--out", out)[0] == 0
-
+    assert rbpkit(*measuring, *folders)[0] == 0
     status, _, err = rbpkit("fit", out, "--k", 2000)
     assert status == 2 and err.count("\n") == 1
     assert "a has several checkpoints: 200, 300" in err and "--checkpoint last" in err
-    assert rbpkit("fit", out, "--checkpoint", "7")[0] == 2
     picture = tmp_path / "law.svg"
-    last = ("--checkpoint", "last", "--k", 2000, "--k", 4096, "--figure", picture)
-    status, _, notes = rbpkit("fit", out, *last)
+    last = ("--checkpoint", "last")
+    asked = ("fit", out, *last, "--k", 2000, "--k", 4096, "--figure", picture)
+    status, _, notes = rbpkit(*asked)
     told = "c/checkpoint-600, b/checkpoint-300, a/checkpoint-300"
     assert status == 0 and f"3 models ({told})" in notes
     assert "<svg" in picture.read_text()
     assert "c/checkpoint-600" in picture.with_suffix(".csv").read_text()
-    # predict and show, too, say what they leave out.
     for command in (("predict", "--size", "1e5", "--records", out), ("show", out)):
-        status, _, notes = rbpkit(*command, "--checkpoint", "last")
+        status, _, notes = rbpkit(*command, *last)
         assert status == 0 and "left out: a/checkpoint-200." in notes
     # Another run of that name: its size tells.
-    gpt2(tmp_path / "runs4/a/checkpoint-900", 32)
-    assert rbpkit(*measuring, tmp_path / "runs4/a/checkpoint-900")[0] == 0
-    status, _, err = rbpkit("show", out, "--checkpoint", "last")
+    assert rbpkit(*measuring, gpt2(tmp_path / "runs4/a/checkpoint-900", 32))[0] == 0
+    status, _, err = rbpkit("show", out, *last)
     assert status == 2 and "a/checkpoint-900" in err and "are of two runs" in err
