@@ -27,10 +27,8 @@ from rbpkit.tools.study.engines import Start, in_processes, on_ray
 from rbpkit.tools.study.jobs import read_corpora, study_models
 from rbpkit.tools.study.params import Params
 
-HOURS = 24.0
-"""What a job may take by default: a tokenizer can be such that it never ends."""
-
-# Of a write that would fail for every job.
+HOURS = 24.0  # that a job may take by default: a tokenizer can be such that it never ends
+# Errors of a write that would fail for every job.
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
@@ -257,12 +255,11 @@ def measure_task(task: Task, hours: float = HOURS, progress: bool = False) -> To
                 progress=progress,
                 say=lines.append,
             )
-        except InputError as error:
-            return Told(tuple(lines), failure=" ".join(str(error).split()))
         except BaseException as error:  # of every kind; a panic in Rust is no Exception
             if isinstance(error, OSError) and error.errno in _NO_ROOM:
                 raise OSError(error.errno, error.strerror, error.filename) from None
-            return Told(tuple(lines), failure=one_line(error))
+            fault = str(error) if isinstance(error, InputError) else one_line(error)
+            return Told(tuple(lines), failure=" ".join(fault.split()))
         finally:
             faulthandler.cancel_dump_traceback_later()
     return Told(tuple(lines), measured.path, measured.found_done)
