@@ -149,6 +149,30 @@ def parameter_counts(model: PreTrainedConfig | PreTrainedModel) -> ParameterCoun
     return ParameterCounts(S, _size(in_tables), V)
 
 
+def size_and_note(network: PreTrainedModel, active: bool = False) -> tuple[int, dict[str, str]]:
+    """S of a loaded model; and a note if it has experts, of which a token uses a few.
+
+    active: count the experts that a token uses, and not all.
+    """
+    S = parameter_counts(network).S
+    text = network.config.get_text_config(decoder=True)
+    total, used = 0, getattr(text, "num_experts_per_tok", None) or 0
+    for name in ("num_local_experts", "num_experts", "n_routed_experts"):
+        total = total or getattr(text, name, None) or 0
+    if not 0 < used < total:
+        return S, {}
+    of_experts = 0
+    for name, parameter in _language_model(network).named_parameters():
+        is_stacked = parameter.dim() == 3 and parameter.shape[0] == total
+        if is_stacked or ".experts." in name:
+            of_experts += parameter.numel()
+    if active:
+        S -= of_experts * (total - used) // total
+        return S, {"experts": f"S counts {used} of {total}, those that a token uses"}
+    note = f"S counts all {total}; a token uses {used}, which --active (active=True) counts"
+    return S, {"experts": note}
+
+
 def _on_meta(config: PreTrainedConfig) -> PreTrainedModel:
     """A model of this config without memory for its weights."""
     import torch

@@ -173,7 +173,9 @@ def _checkpoint(
         return _adapted(found, source, is_whole)
     if not is_whole:
         missing = "model.safetensors" if (path / CONFIG).is_file() else CONFIG
-        raise InputError(f"{model}: no {missing} there; give a folder that a model was saved to")
+        inside = sorted(one.parent.name for one in path.glob(f"*/{CONFIG}"))
+        there = f", as {inside[-1]} in it" if inside else ""
+        raise InputError(f"{model}: no {missing} there; give a folder of a saved model{there}")
     return found
 
 
@@ -201,6 +203,8 @@ def fetch_weights(checkpoint: Checkpoint, source: Source) -> None:
 
 def _from_hub(model: str, revision: str | None, source: Source, patterns: Iterable[str]) -> Path:
     """The folder of a hub id in the cache, brought up to date if the network is there."""
+    if Path(model).is_file():
+        raise InputError(f"{model}: a file; of files only .gguf are models (a text is --corpus)")
     try:
         validate_repo_id(model)
     except HFValidationError:

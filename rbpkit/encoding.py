@@ -319,7 +319,6 @@ def beginning(document: EncodedDocument, tokens: int) -> EncodedDocument:
 def groups(
     encoded: EncodedCorpus,
     batch_tokens: int,
-    done: int = 0,
     padding_limit: int | None = None,
     places: int = 0,
 ) -> Iterator[list[EncodedDocument]]:
@@ -327,7 +326,6 @@ def groups(
 
     batch_tokens: the most tokens of a group with its padding (B x L), at least 1; a longer document
         goes alone.
-    done: how many documents to leave out, counted in this order, whatever groups they were in.
     padding_limit: the longest group that is padded, None for any. In longer ones all documents have
         one length.
     places: how many more than its ids a document takes, such as those of a picture.
@@ -335,6 +333,7 @@ def groups(
     Longest first shows at once whether a batch fits in memory. Each document is in exactly one.
     """
     by_length = sorted(encoded.documents, key=lambda d: (-len(d.input_ids), d.document, d.start))
+    done = 0
     while done < len(by_length):
         longest = len(by_length[done].input_ids)
         most_documents = max(1, batch_tokens // (longest + places))

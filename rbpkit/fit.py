@@ -414,13 +414,13 @@ def by_tokenizer(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:
-    """InputError for a training run with several checkpoints: they have one S."""
-    steps: dict[str, set[int]] = {}
+    """InputError for a training run with several checkpoints of one S."""
+    steps: dict[tuple[str, float], set[int]] = {}
     for manifest in manifests:
         if of_run := run_and_step(manifest.model):
             run, step = of_run
-            steps.setdefault(run, set()).add(step)
-    for run, known in steps.items():
+            steps.setdefault((run, manifest.S), set()).add(step)
+    for (run, _), known in steps.items():
         if len(known) > 1:
             listed = ", ".join(map(str, sorted(known)))
             raise InputError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import gc
 import math
 import os
 import platform
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
@@ -103,6 +101,7 @@ def measure(
     tokenizer: Any = None,
     name: str | None = None,
     family: str | None = None,
+    size: int | None = None,
     max_length: int = MAX_LENGTH,
     stride: int = 0,
     batch_tokens: int = BATCH_TOKENS,
@@ -123,22 +122,23 @@ def measure(
         tokenizer.
     name: Call the model so in the records.
     family: The models that it is fitted with; by default the model's type.
+    size: S by hand, in place of the parameters that are counted.
     max_length: Truncate documents at this many tokens. The paper's number is 512 (Appendix A). A
         model whose context is shorter truncates there.
     stride: Score all, in windows of max_length this far apart; 0: off. See `encode`.
     batch_tokens: Most tokens of one forward pass, padding included. Another value changes last
-        bits, and now and then a rank by one. If memory runs out, smaller batches are taken and
-        `say` gets a line; the manifest keeps the number that was asked for.
+        bits, and now and then a rank by one.
     force: Measure again what is done.
     progress: a bar on standard error.
     say: gets lines for people, also if text is left out.
 
     A finished job with the same key (see `JobKey`) is not run again, but it takes the family that
-    was given here; `say` is told what else differs. Jobs with other keys are left alone.
+    was given here, S and V; `say` is told, and what else differs. Jobs with other keys are left
+    alone.
 
     Raises InputError for a model or corpus that cannot be used or leaves nothing to score, settings
     out of range, a name under which other weights were measured, logits that are NaN or infinite,
-    and too little memory for one document. Nothing is written then.
+    and too little memory for a batch. Nothing is written then.
     """
     if out is not None:
         check_path("out", out)
@@ -147,12 +147,14 @@ def measure(
     for key, word in {"name": name, "family": family}.items():
         if word is not None:
             check_name(key, word)
+    if size is not None:
+        check_whole("size", size, 1)
     check_whole("max_length", max_length, 2)
     check_whole("stride", stride, 0)
     check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
     text = opened_corpus(corpus)
-    with _opened(model, tokenizer, name, family, progress) as ranker:
+    with _opened(model, tokenizer, name, family, size, progress) as ranker:
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, max_length, stride)
@@ -163,11 +165,9 @@ def measure(
             found = None if force else find_done(out, planned.key)
         records = found
         if records is None:
-            records = ranked(ranker, text, encoded, planned, say, progress)
-        elif family not in (None, records.manifest.family):
-            say(f"{planned.model} was of family {records.manifest.family}, and is now of {family}")
-            relabelled = records.manifest.model_copy(update={"family": family})
-            records = dataclasses.replace(records, manifest=relabelled)
+            records = ranked(ranker, text, encoded, planned, progress)
+        else:
+            records = _amended(records, family, ranker, say)
     path = None
     if out is not None:
         path = record_path(out, planned.key)
@@ -187,6 +187,20 @@ def measure(
     return Measurement(summary, path, found is not None, coverage, kept)
 
 
+def _amended(
+    records: Records, family: str | None, ranker: Ranker, say: Callable[[str], None]
+) -> Records:
+    """The records of a job that was done before, with what may be changed later."""
+    manifest = records.manifest
+    labels = {"family": family or manifest.family, "S": ranker.S, "V": ranker.V}
+    changed = {name: label for name, label in labels.items() if label != getattr(manifest, name)}
+    for name, label in changed.items():
+        say(f"{manifest.model} had {name} {getattr(manifest, name)}, and now has {label}")
+    if not changed:
+        return records
+    return dataclasses.replace(records, manifest=manifest.model_copy(update=changed))
+
+
 def opened_corpus(corpus: Corpus | str | os.PathLike[str] | Iterable[Any]) -> Corpus:
     """What `measure` takes as a corpus, read."""
     if isinstance(corpus, Corpus):
@@ -198,22 +212,27 @@ def opened_corpus(corpus: Corpus | str | os.PathLike[str] | Iterable[Any]) -> Co
 
 @contextmanager
 def _opened(
-    model: Any, tokenizer: Any, name: str | None, family: str | None, progress: bool
+    model: Any,
+    tokenizer: Any,
+    name: str | None,
+    family: str | None,
+    size: int | None,
+    progress: bool,
 ) -> Iterator[Ranker]:
     """What `measure` takes as a model, ready to be measured in this block."""
+    labels: dict[str, Any] = {"name": name, "family": family, "size": size}
     if isinstance(model, (str, os.PathLike)):
-        yield load_model(model, tokenizer=tokenizer, name=name, family=family, progress=progress)
+        yield load_model(model, tokenizer=tokenizer, progress=progress, **labels)
     elif not isinstance(model, Ranker):
         with model_in_memory(model, tokenizer, name) as loaded:
-            loaded.family = family or loaded.family
-            yield loaded
+            yield renamed(loaded, **labels)
     else:
         if tokenizer is not None:
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
         missing = [one.name for one in fields(Ranker) if not hasattr(model, one.name)]
         if missing:
             raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
-        yield renamed(model, name, family)
+        yield renamed(model, **labels)
 
 
 def job_key(model: Ranker | FoundModel, corpus: Corpus, max_length: int, stride: int) -> JobKey:
@@ -270,14 +289,13 @@ def ranked(
     corpus: Corpus,
     encoded: EncodedCorpus,
     planned: Manifest,
-    say: Callable[[str], None],
     progress: bool = False,
 ) -> Records:
     """The records of the job that `planned` describes. Raises InputError as `measured_ranks`."""
     if model.is_tried:
         check_ranker(model, encoded)
     start = time.perf_counter()
-    columns = rank_columns(model, encoded, planned.batch_tokens, progress=progress, say=say)
+    columns = rank_columns(model, encoded, planned.batch_tokens, progress)
     seconds = round(time.perf_counter() - start, 3)
     unit = None
     if corpus.units is not None:
@@ -354,87 +372,45 @@ def check_ranker(model: Ranker, encoded: EncodedCorpus) -> None:
 
 # -- ranks ------------------------------------------------------------------------------------
 
-# The allocator says the first on Linux and the second elsewhere; the last is oneDNN's, which has
-# no other words for it.
-_NO_MEMORY = (
-    "DefaultCPUAllocator: can't allocate memory",
-    "DefaultCPUAllocator: not enough memory",
-    "could not create a primitive",
-)
-
-
-def out_of_memory(error: BaseException | None) -> bool:
-    """Whether torch found no memory for a tensor, on a GPU or (a plain RuntimeError) on the CPU."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):  # the second is NumPy's
-        return True
-    message = str(error)
-    return isinstance(error, RuntimeError) and any(words in message for words in _NO_MEMORY)
-
 
 def measured_ranks(
-    model: Ranker,
-    encoded: EncodedCorpus,
-    batch_tokens: int = BATCH_TOKENS,
-    say: Callable[[str], None] = lambda line: None,
+    model: Ranker, encoded: EncodedCorpus, batch_tokens: int = BATCH_TOKENS
 ) -> Iterator[tuple[Batch, dict[str, np.ndarray]]]:
     """Each batch of the corpus with what `Ranker.ranks` gives for its scored tokens.
 
-    Longest documents first, so that what does not fit in memory shows at once. A batch that does
-    not fit is done again with half of its tokens, and so is the rest: no document is lost or done
-    twice, and `say` gets a line.
+    Longest documents first, so that what does not fit in memory shows at once.
 
-    Raises InputError if a single document does not fit, and as `Ranker.ranks`.
+    Raises InputError for a batch that does not fit, and as `Ranker.ranks`.
     """
     what = f"{model.name} on {encoded.corpus}"
-    documents_done = 0
-    while True:
-        failure = ""
-        for batch in model.batches(encoded, batch_tokens, documents_done):
-            try:
-                # A copy, so that records have the text's tokens whatever a model does with them.
-                ranks = model.ranks(dataclasses.replace(batch, targets=batch.targets.copy()))
-            except NonFiniteError as error:
-                place = f"document {batch.documents[error.row]}"
-                place += f", token {batch.positions[error.row]}"
-                raise InputError(f"{what}: {place}: {error}") from error
-            except (RuntimeError, MemoryError, InputError) as error:
-                # A plugin's errors become InputErrors, with what it raised as their cause.
-                if not out_of_memory(error) and not out_of_memory(error.__cause__):
-                    raise
-                failure = one_line(error)
-                break
-            yield batch, ranks
-            documents_done += len(batch.input_ids)
-        if not failure:
-            return
-        # Only here, after the error is released: its traceback held the failed pass's tensors.
-        gc.collect()
-        torch.cuda.empty_cache()  # does nothing if CUDA was never used
-        documents, length = batch.input_ids.shape
-        if documents == 1:
+    for batch in model.batches(encoded, batch_tokens):
+        try:
+            # A copy, so that records have the text's tokens whatever a model does with them.
+            ranks = model.ranks(dataclasses.replace(batch, targets=batch.targets.copy()))
+        except NonFiniteError as error:
+            place = f"document {batch.documents[error.row]}"
+            place += f", token {batch.positions[error.row]}"
+            raise InputError(f"{what}: {place}: {error}") from error
+        except (RuntimeError, MemoryError) as error:
+            if not isinstance(error, MemoryError) and "memory" not in str(error):
+                raise
             raise InputError(
-                f"{what}: out of memory at document {batch.documents[0]}, {length:,} tokens,"
-                " alone in its batch; cut documents shorter (--max-length), take a lower"
-                f" --dtype, or a device with more memory ({failure})"
-            )
-        batch_tokens = batch.input_ids.size // 2
-        say(
-            f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens;"
-            f" it is done again, and the rest continues with at most {batch_tokens:,}"
-        )
+                f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens; take"
+                " a smaller --batch-tokens, cut documents shorter (--max-length), or take a lower"
+                f" --dtype ({one_line(error)})"
+            ) from error
+        yield batch, ranks
 
 
 def rank_columns(
     model: Ranker,
     encoded: EncodedCorpus,
     batch_tokens: int = BATCH_TOKENS,
-    *,
     progress: bool = False,
-    say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, np.ndarray]:
     """The columns of the records, (T,) each, in the order of the protocol: document and position.
 
-    progress, say, errors: as `measure` and `measured_ranks`; InputError for columns that `Records`
+    progress, errors: as `measure` and `measured_ranks`; InputError for columns that `Records`
     does not know or that are not of the batch's length.
     """
     parts: list[dict[str, np.ndarray]] = []
@@ -445,7 +421,7 @@ def rank_columns(
         unit_scale=True,
         disable=not progress,
     ) as bar:
-        for batch, ranks in measured_ranks(model, encoded, batch_tokens, say):
+        for batch, ranks in measured_ranks(model, encoded, batch_tokens):
             parts.append(_columns(model, batch, ranks))
             bar.update(batch.tokens)
     columns = {}

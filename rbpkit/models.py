@@ -33,7 +33,7 @@ from rbpkit.architectures import (
     context_of,
     family_of,
     output_layer,
-    parameter_counts,
+    size_and_note,
 )
 from rbpkit.checkpoints import (
     Checkpoint,
@@ -45,7 +45,7 @@ from rbpkit.checkpoints import (
     reading_options,
 )
 from rbpkit.encoding import Batch, EncodedCorpus
-from rbpkit.errors import InputError, check_path, reason
+from rbpkit.errors import InputError, check_path, check_whole, reason
 from rbpkit.libraries import SPREAD, quiet, torch_device
 from rbpkit.output_head import PROBE_TEXT, Head, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
@@ -113,9 +113,9 @@ class LoadedModel(Ranker):
             versions[library] = metadata.version(library)
         return versions
 
-    def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
+    def batches(self, encoded: EncodedCorpus, batch_tokens: int) -> Iterator[Batch]:
         """As `Ranker.batches`, of at most `most_tokens`."""
-        return super().batches(encoded, self.most_tokens(batch_tokens), done)
+        return super().batches(encoded, self.most_tokens(batch_tokens))
 
     def most_tokens(self, batch_tokens: int) -> int:
         """The most tokens of a batch: a model's own logits take at most MEMORY_BYTES."""
@@ -217,6 +217,7 @@ def load_model(
     local_files_only: bool = False,
     progress: bool = False,
     size: int | None = None,
+    active: bool = False,
     vocabulary: int | None = None,
     served_model: str | None = None,
     api_key: str | None = None,
@@ -239,9 +240,10 @@ def load_model(
     trust_remote_code: Run Python code that comes with it.
     local_files_only: Never ask the network.
     progress: Show the hub's download bars; nothing else is ever printed.
+    size: S by hand, in place of the parameters that are counted.
+    active: Count only the experts that a token uses, of a mixture of experts.
 
     Of a model behind a vLLM server, or of its scores:
-    size: S of a served model whose config is not here, or of scores.
     vocabulary: V of a served model whose config is not here, or of scores.
     served_model: Behind a server: which of its models, if it has several.
     api_key: Key of the server, else OPENAI_API_KEY; never saved.
@@ -269,6 +271,7 @@ def find_model(
     local_files_only: bool = False,
     progress: bool = False,
     size: int | None = None,
+    active: bool = False,
     vocabulary: int | None = None,
     served_model: str | None = None,
     api_key: str | None = None,
@@ -281,19 +284,20 @@ def find_model(
     check_path("model", model)
     if dtype not in get_args(Dtype):
         raise InputError(f"dtype={dtype!r}: must be one of {', '.join(get_args(Dtype))}")
+    if size is not None:
+        check_whole("size", size, 1)
     given = os.fspath(model)
     of_opener = {
-        "size": size,
         "vocabulary": vocabulary,
         "served_model": served_model,
         "api_key": api_key,
         "requests": requests,
     }
-    shared = {"name": name, "family": family, "tokenizer": tokenizer}
+    shared = {"name": name, "family": family, "tokenizer": tokenizer, "size": size}
     with quiet():
         opened = plugins.opened(given, **shared, dtype=dtype, device=device, **of_opener)
     if isinstance(opened, Ranker):
-        ranker = renamed(opened, name, family)
+        ranker = renamed(opened, name, family, size)
         return FoundModel(ranker.name, ranker.dtype, ranker.context, ranker, lambda: ranker)
     for key, value in of_opener.items():
         if value not in (None, 8):
@@ -315,18 +319,21 @@ def find_model(
     def load() -> LoadedModel:
         with quiet(), reason(f"{given}: the model cannot be loaded"):
             fetch_weights(checkpoint, source)
-            about = read_model(checkpoint, options, dtype, device, device_map)
-            return renamed(_causal(about), name, family)
+            about = read_model(checkpoint, options, dtype, device, device_map, active=active)
+            return renamed(_causal(about), name, family, size)
 
     context = context_of(options["config"])
     return FoundModel(name or checkpoint.name, dtype, context, checkpoint, load)
 
 
-def renamed(model: AnyRanker, name: str | None, family: str | None = None) -> AnyRanker:
-    """The same model with another name or family; None changes none."""
+def renamed(
+    model: AnyRanker, name: str | None, family: str | None = None, size: int | None = None
+) -> AnyRanker:
+    """The same model with another name, family or S; None changes none."""
     model = copy.copy(model)
     model.name = name or model.name
     model.family = family or model.family
+    model.S = size or model.S
     return model
 
 
@@ -344,18 +351,20 @@ def read_model(
     device: str | None = None,
     device_map: Any = None,
     kind: Any = AutoModelForCausalLM,
+    active: bool = False,
 ) -> dict[str, Any]:
     """A model read and put on its device: those fields of `LoadedModel` that need no pass.
 
     options: as `reading_options`.
     kind: the class of the library that reads it.
+    active: as of `size_and_note`.
     """
     if device == SPREAD:
         device_map = SPREAD
     tokenizer = read_tokenizer(checkpoint.tokenizer, options)
     options = {**options, "dtype": dtype, "device_map": device_map}
     network = _read_network(kind, checkpoint, options)
-    S = parameter_counts(network).S  # before an adapter adds its own
+    S, note = size_and_note(network, active)  # before an adapter adds its own
     if checkpoint.adapter is not None:
         network = _put_adapter(network, checkpoint.adapter)
     if device_map is None:
@@ -369,7 +378,7 @@ def read_model(
         "context": context_of(network.config),
         "dtype": dtype,
         "device": str(_embedding_weight(network).device),
-        "notes": checkpoint.notes,
+        "notes": {**checkpoint.notes, **note},
         "tokenizer": tokenizer,
         "model": network,
     }
@@ -503,15 +512,16 @@ def fields_in_memory(
     dtype = str(network.dtype).removeprefix("torch.")
     if dtype not in get_args(Dtype):
         raise InputError(f"{name}: a model in {dtype}; give model.float()")
+    S, note = size_and_note(network)
     return {
         "name": name,
         "revision": _revision_in_memory(network, tokenizer, others),
         "family": family_of(network.config),
-        "S": parameter_counts(network).S,
+        "S": S,
         "context": context_of(network.config),
         "dtype": dtype,
         "device": str(network.device),
-        "notes": notes,
+        "notes": {**notes, **note},
         "tokenizer": tokenizer,
         "model": network,
     }

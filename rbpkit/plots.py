@@ -10,8 +10,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -30,13 +30,12 @@ from matplotlib.ticker import (
     FixedLocator,
     FuncFormatter,
     LogFormatterSciNotation,
-    LogLocator,
     NullFormatter,
     NullLocator,
 )
 from PIL import Image
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, FAMILY_COLOURS, INK, OTHER, ordered_greys
 from rbpkit.writing import as_csv, write_whole
@@ -52,8 +51,8 @@ class Ink:
 
 FAMILY_MARKS = {"GPT2": "o", "OPT": "s", "Pythia": "^", "Qwen": "D", "Mamba": "P"}
 FAMILY_INK = {family: Ink(FAMILY_COLOURS[family], mark) for family, mark in FAMILY_MARKS.items()}
-OTHER_INK = Ink(OTHER, "v")
-OTHER_MARKS = "osD^vP*X<>"  # of hues that are no family, in turn
+OTHER_MARKS = "vX*<>phd"  # of others, in turn
+_OTHER_INK: dict[str, Ink] = {}
 FAMILY_NAMES = {"GPT2": "GPT-2"}  # as prose and labels spell it
 MARKER_LOOK: dict[str, Any] = {
     "markeredgecolor": "white",
@@ -62,6 +61,7 @@ MARKER_LOOK: dict[str, Any] = {
 }
 WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
 NARROW = 5.0  # inches: letters of 10 points are as large there as 12 points in WIDTH
+MOST_NAMES = 13  # of points in a panel
 NOTE = 10  # points: notes, and what is drawn with its unit
 SIZE = "$S$, non-embedding parameters"  # the name of an axis
 LEAST_CONTRAST = 4.5  # of letters on white, as WCAG 2 asks (1.4.3)
@@ -153,8 +153,11 @@ def name_of(family: str) -> str:
 
 
 def ink_of(family: str) -> Ink:
-    """How a family is drawn; one that is not the paper's in grey."""
-    return FAMILY_INK.get(family, OTHER_INK)
+    """How a family is drawn; one that is not the paper's in grey, with a mark of its own."""
+    if family in FAMILY_INK:
+        return FAMILY_INK[family]
+    mark = OTHER_MARKS[len(_OTHER_INK) % len(OTHER_MARKS)]
+    return _OTHER_INK.setdefault(family, Ink(OTHER, mark))
 
 
 def short(corpus: str) -> str:
@@ -164,7 +167,7 @@ def short(corpus: str) -> str:
 
 def headed(axes: Axes, title: str, line: str) -> None:
     """A figure's message in bold, and under it a grey line: what is drawn, and its unit."""
-    pad = 8 + 12 * (line.count("\n") + 1)
+    pad = 20 + 14 * line.count("\n")
     axes.set_title(title, loc="left", fontsize=13, weight="bold", pad=pad)
     axes.annotate(
         line,
@@ -198,12 +201,12 @@ def for_text(colour: str) -> str:
     return to_hex((red, green, blue))
 
 
-def family_marks(families: Iterable[str]) -> list[Line2D]:
-    """A legend's handles: the marker of each family, with its name."""
+def family_marks(inks: Mapping[Any, Ink], **look: Any) -> list[Line2D]:
+    """A legend's handles: the marker of each family, with its name; look: of the markers."""
     handles = []
-    for family in families:
-        ink, name = ink_of(family), name_of(family)
-        handles.append(Line2D([], [], color=ink.colour, marker=ink.marker, ls="none", label=name))
+    for family, ink in inks.items():
+        look |= {"color": ink.colour, "marker": ink.marker, "label": name_of(str(family))}
+        handles.append(Line2D([], [], ls="none", **look))
     return handles
 
 
@@ -219,12 +222,18 @@ def inks_of(values: Iterable[Any]) -> dict[Any, Ink]:
 
 
 def label_ends(
-    axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: float = 1.25, **text: Any
+    axes: Axes,
+    ends: Iterable[tuple[float, float, str, str]],
+    gap: float = 1.25,
+    inside: bool = False,
+    **text: Any,
 ) -> None:
     """Write the name of each line next to its right end, moved apart if two would overlap.
 
     - ends: for each line the x and y of its last point, its name and its colour
     - gap: the least distance of two names, in heights of a line of text
+    - inside: for points of falling lines: above them in the left half, and below them, on their
+      left, in the right half. What has to move has a line to its point.
     - text: more options of `Axes.annotate`
 
     Call it last, because later changes of the axes move the ends.
@@ -233,26 +242,34 @@ def label_ends(
     fontsize = float(text.setdefault("fontsize", 10))
     least_distance = gap * fontsize
     letter_width = 0.65 * fontsize
+    scale = axes.figure.dpi / 72  # what follows is in points
+    middle = axes.transAxes.transform((0.5, 0))[0] / scale if inside else np.inf
     names = []
     for x, y, name, colour in ends:
-        left, height = axes.transData.transform((x, y)) * 72 / axes.figure.dpi  # in points
-        names.append((height, left, (x, y), name, colour))
+        left, height = axes.transData.transform((x, y)) / scale
+        side = 1 if left < middle else -1
+        names.append((side * height, side, left, (x, y), name, colour))
     placed: list[tuple[float, float, float]] = []  # left, right and height of each name
-    for height, left, end, name, colour in sorted(names, key=lambda one: one[0]):
-        right = left + letter_width * len(name)
-        wanted = height
+    for rise, side, end, point, name, colour in sorted(names, key=lambda one: one[:2]):
+        left, right = sorted((end, end + side * letter_width * len(name)))
+        height = rise * side
+        first = wanted = height + 6 * side * inside
         for other_left, other_right, other_height in placed:
-            if left < other_right and other_left < right:
-                wanted = max(wanted, other_height + least_distance)
+            is_near = abs(wanted - other_height) < least_distance
+            if is_near and left < other_right and other_left < right:
+                wanted = other_height + side * least_distance
         placed.append((left, right, wanted))
+        look: dict[str, Any] = {"arrowstyle": "-", "color": OTHER, "linewidth": 0.5}
         axes.annotate(
             name,
-            end,
-            xytext=(7, wanted - height),
+            point,
+            xytext=(7 * side, wanted - height),
             textcoords="offset points",
+            ha="left" if side > 0 else "right",
             va="center",
             color=for_text(colour),
             annotation_clip=False,
+            arrowprops=look if inside and wanted != first else None,
             **text,
         )
 
@@ -276,26 +293,24 @@ def law_grid(
     A family of fewer than three points, or of one S, has no line.
     """
     inks = inks_of(points["family"])
+    columns = min(columns, points[panel].nunique())
     with style():
         grid = sns.FacetGrid(
             points,
             col=panel,
-            col_wrap=min(columns, points[panel].nunique()),
+            col_wrap=columns,
             col_order=list(dict.fromkeys(points[panel])),
             height=size[1],
-            aspect=size[0] / size[1],
+            aspect=max(size[0], NARROW / columns) / size[1],
         )
         grid.map_dataframe(_draw_panel, y, inks)
         grid.set_titles("{col_name}")
         grid.set_axis_labels(xlabel, ylabel)
         grid.figure.set_layout_engine("constrained")
         if len(inks) > 1:
-            handles = []
-            for family, ink in inks.items():
-                look = {"color": ink.colour, "marker": ink.marker} | MARKER_LOOK
-                handles.append(Line2D([], [], label=name_of(str(family)), **look))
+            marks = family_marks(inks, **MARKER_LOOK)
             place = "outside lower center"
-            grid.figure.legend(handles=handles, loc=place, ncols=min(len(inks), 5))
+            grid.figure.legend(handles=marks, loc=place, ncols=min(len(inks), 5))
     return grid.figure
 
 
@@ -304,73 +319,85 @@ def _draw_panel(y: str, inks: dict[Any, Ink], *, data: pd.DataFrame, color: obje
     axes = plt.gca()
     axes.set(xscale="log", yscale="log")
     for family, part in data.groupby("family", sort=False):
-        ink = inks[family]
         # A share of 1 has a loss of 0, one of 0 an infinite loss: neither has a place on log axes.
         shown = part[(part[y] > 0) & np.isfinite(part[y])].sort_values("S")
-        with suppress(InputError):  # there is no line
-            ends = np.array([shown["S"].min(), shown["S"].max()])
-            fitted = fit_power_law(shown["S"], shown[y]).predict(ends).loss
-            axes.plot(ends, fitted, color=ink.colour, linewidth=1.2)
-        axes.plot(shown["S"], shown[y], ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
+        _draw_law(axes, shown["S"].to_numpy(), shown[y].to_numpy(), inks[family])
     log_ticks(axes)
 
 
-def law_figure(curves: Sequence[Curve], x: str = SIZE) -> Figure:
-    """Losses on log-log axes, a panel for each corpus and quantity.
+def law_figure(curves: Sequence[Curve], x: str = SIZE, palette: str | None = None) -> Figure:
+    """Losses on log-log axes, a panel for each corpus and quantity, with the models' names.
 
     Each family has its line, and as a band the 95% interval for one new model. A line whose slope
-    cannot be told from 0 is grey and dashed. x: what the curves have as their S.
+    cannot be told from 0 is grey and dashed.
+
+    x: what the curves have as their S.
+    palette: of seaborn, or colours with commas between them, for the families in their order.
     """
     panels: dict[tuple[str, str], list[Curve]] = {}
     for curve in curves:
         if ((curve.loss > 0) & np.isfinite(curve.loss)).any():  # log axes have no other place
             panels.setdefault((curve.corpus, curve.quantity), []).append(curve)
-    rows = -(-len(panels) // 2)
-    ends_in: dict[Axes, list[tuple[float, float, str, str]]] = {}
+    inks = inks_of(curve.family for curve in curves)
+    if palette is not None:
+        with reason(
+            f"--palette {palette}: give a palette of seaborn, or colours such as red,#0072B2"
+        ):
+            named = palette.split(",") if "," in palette else palette
+            colours = sns.color_palette(named, len(inks))
+            pairs = zip(inks.items(), colours, strict=False)
+            inks = {family: Ink(to_hex(colour), ink.marker) for (family, ink), colour in pairs}
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
     with style():
-        figure = plt.figure(figsize=(9.2, 3.8 * rows), layout="constrained")
+        figure = plt.figure(figsize=(4.6 * columns, 3.8 * rows), layout="constrained")
         for place, ((corpus, quantity), members) in enumerate(panels.items(), start=1):
-            axes = figure.add_subplot(rows, 2, place, xscale="log", yscale="log")
-            inks = inks_of(curve.family for curve in members)
-            laws = [_draw_law(axes, curve, inks[curve.family]) for curve in members]
+            axes = figure.add_subplot(rows, columns, place, xscale="log", yscale="log")
+            laws = []
+            for curve in members:
+                law = _draw_law(axes, curve.S, curve.loss, inks[curve.family], band=True)
+                laws.append(f"{name_of(curve.family)}: {law}")
             log_ticks(axes)
-            low, high = axes.get_xlim()
-            if high / low < 100:  # there is one decade at most: more ticks, not all of which fit
-                axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-                axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(9, 9)))
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.xaxis.set_major_locator(FixedLocator(_round_numbers(*axes.get_xlim(), least=3)))
+            axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(99, 99)))
+            axes.xaxis.set_minor_locator(NullLocator())
             name = re.sub(r"_(\w+)$", r"$_{\1}$", quantity)
             y = "CE (nats a token)" if quantity == "CE" else f"$-\\log$ {name}"
             axes.set(xlabel=x, ylabel=y)
             headed(axes, f"{name} on {short(corpus)}", "\n".join(laws))
-            ends_in[axes] = []
+        if len(inks) > 1:
+            marks = family_marks(inks, **MARKER_LOOK)
+            figure.legend(handles=marks, loc="outside lower center", ncols=min(len(inks), 5))
+        for axes, members in zip(figure.axes, panels.values(), strict=True):  # all is in its place
+            ends = []
             for curve in members:
                 for model, S, loss in zip(curve.models, curve.S, curve.loss, strict=True):
                     if model and 0 < loss < np.inf:
                         name = model.partition("/checkpoint-")[0]
-                        ends_in[axes].append((S, loss, name, inks[curve.family].colour))
-        for axes, ends in ends_in.items():  # all else is in its place
-            label_ends(axes, ends)
+                        ends.append((S, loss, name, inks[curve.family].colour))
+            if len(ends) <= MOST_NAMES:
+                label_ends(axes, ends, inside=True)
     return figure
 
 
-def _draw_law(axes: Axes, curve: Curve, ink: Ink) -> str:
-    """The points of one family, its line and its band; the law in words."""
-    axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
-    name = name_of(curve.family)
+def _draw_law(axes: Axes, S: np.ndarray, loss: np.ndarray, ink: Ink, band: bool = False) -> str:
+    """The points of one family and their line, with a band for one new model; the law in words."""
+    axes.plot(S, loss, ink.marker, color=ink.colour, zorder=3, **MARKER_LOOK)
     try:
-        fit = fit_power_law(curve.S, curve.loss)
+        fit = fit_power_law(S, loss)
     except InputError:
-        return f"{name}: no line"
+        return "no line"
     sizes = np.geomspace(fit.S_min, fit.S_max, 50)
     predicted = fit.predict(sizes)
-    axes.fill_between(sizes, predicted.low, predicted.high, color=CONTEXT, alpha=0.6, linewidth=0)
+    if band:
+        look: dict[str, Any] = {"color": CONTEXT, "alpha": 0.6, "linewidth": 0}
+        axes.fill_between(sizes, predicted.low, predicted.high, **look)
     low, high = fit.slope_interval
     in_doubt = low <= 0 <= high
     dashes, colour = ("--", OTHER) if in_doubt else ("-", ink.colour)
     axes.plot(sizes, predicted.loss, dashes, color=colour, linewidth=1.2)
     doubt = ", which may be 0" if in_doubt else ""
-    return f"{name}: slope {fit.slope:.3f} ({low:.3f} to {high:.3f}){doubt}"
+    return f"slope {fit.slope:.3f} ({low:.3f} to {high:.3f}){doubt}"
 
 
 def ticks(axis: Axis, places: Iterable[float], form: str = "{:g}") -> None:
@@ -386,20 +413,26 @@ def log_ticks(axes: Axes) -> None:
     if high / low <= PLAIN_SPAN:
         plain_log_ticks(axes, low, high)
         return
-    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
-    # From coarse to fine, until four ticks are in view.
-    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), FINEST_FACTORS):
-        ticks = np.outer(decades, factors).ravel()
-        ticks = ticks[(ticks >= low) & (ticks <= high)]
-        if ticks.size >= 4:
-            break
+    ticks = _round_numbers(low, high, least=4)
 
     def without_exponent(value: float, position: int | None) -> str:
         return np.format_float_positional(float(f"{value:.6g}"), trim="-")
 
-    axes.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_major_formatter(FuncFormatter(without_exponent))
     axes.yaxis.set_minor_locator(NullLocator())
+
+
+def _round_numbers(low: float, high: float, least: int) -> list[float]:
+    """Numbers with one or two digits between two others, from coarse to fine until there are so
+    many."""
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), FINEST_FACTORS):
+        numbers = np.outer(decades, factors).ravel()
+        numbers = numbers[(numbers >= low) & (numbers <= high)]
+        if numbers.size >= least:
+            break
+    return numbers.tolist()
 
 
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:

@@ -66,9 +66,9 @@ class Ranker(ABC):
         max_length = min(max_length, self.context or max_length)
         return encode(corpus, self.tokenizer, max_length=max_length, stride=stride)
 
-    def batches(self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0) -> Iterator[Batch]:
+    def batches(self, encoded: EncodedCorpus, batch_tokens: int) -> Iterator[Batch]:
         """The documents in batches, as `encoding.groups`."""
-        return map(padded, groups(encoded, batch_tokens, done, self.padding_limit))
+        return map(padded, groups(encoded, batch_tokens, self.padding_limit))
 
     @abstractmethod
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:

@@ -105,6 +105,15 @@ def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path)
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("fails", [lambda: torch.empty(2**50), lambda: np.empty(2**60, np.uint8)])
+def test_a_batch_that_does_not_fit_in_memory_is_one_line(fails, llama_folder, text_file, tmp_path):
+    model = load_model(llama_folder)
+    model.model.base_model.register_forward_pre_hook(lambda *_: fails())
+    with pytest.raises(InputError, match="out of memory with a batch of"):
+        measure(model, text_file, tmp_path / "out")
+    assert not list(tmp_path.glob("out/**/*.parquet"))
+
+
 def test_a_model_that_gives_its_own_logits_gets_small_batches(
     capped_folder, text_file, monkeypatch
 ):

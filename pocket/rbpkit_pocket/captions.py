@@ -359,9 +359,7 @@ class CaptioningModel(LoadedModel):
         encoded = encoded_corpus(corpus, self.tokenizer, read, max_length)
         return EncodedCaptions(**vars(encoded), captions=corpus)
 
-    def batches(
-        self, encoded: EncodedCorpus, batch_tokens: int, done: int = 0
-    ) -> Iterator[CaptionBatch]:
+    def batches(self, encoded: EncodedCorpus, batch_tokens: int) -> Iterator[CaptionBatch]:
         """As `LoadedModel.batches`, with the pictures.
 
         With a padding limit each caption goes alone, as its picture may take more places than
@@ -370,7 +368,7 @@ class CaptioningModel(LoadedModel):
         assert isinstance(encoded, EncodedCaptions), "encoded by this model"
         corpus = encoded.captions
         most = self.most_tokens(batch_tokens) if self.padding_limit is None else 1
-        for group in groups(encoded, most, done, places=self.captioner.places):
+        for group in groups(encoded, most, places=self.captioner.places):
             numbers = [caption.document for caption in group]
             yield CaptionBatch(
                 **vars(padded(group)),

@@ -24,6 +24,7 @@ from rbpkit.checkpoints import read_tokenizer
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, JobError, one_line, reason
 from rbpkit.models import find_model
+from rbpkit.names import folder_name
 from rbpkit.ranker import Ranker
 
 TIMEOUT = httpx.Timeout(600, connect=10)
@@ -145,7 +146,12 @@ def is_address(source: str) -> bool:
 
 def served_name(address: str) -> str:
     """The name of the only model behind an address. Raises InputError as `served_model`."""
-    return _about(_server_at(address), None)["id"]
+    return _name_of(_about(_server_at(address), None)["id"])
+
+
+def _name_of(id: str) -> str:
+    """A model as the records name it: one that is served under its path as any folder."""
+    return folder_name(Path(id)) if os.path.isabs(id) else id
 
 
 def served_model(
@@ -203,7 +209,7 @@ def served_model(
         server=connection,
         requests=requests,
         tokenizer=read_here,
-        name=name or about["id"],
+        name=name or _name_of(about["id"]),
         revision=f"vllm-{version}:{weights}",
         family=family or (family_of(config) if config is not None else "served"),
         S=int(S),

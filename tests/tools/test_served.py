@@ -175,11 +175,14 @@ def test_a_sweep_takes_an_address_and_goes_on_when_the_server_is_back(
     alone = measure(server.url, RECORDED["texts"], tmp_path / "alone")
     swept = load_summaries(out)[0]
     assert (swept.ce(), swept.rbp(1)) == (alone.ce(), alone.rbp(1))
+    server.change = _at("/v1/models", {"data": [{"id": "/data/runs/step-5"}]})
+    assert served.served_name(server.url) == "runs/step-5"  # as that of a local folder
 
 
 def test_no_server_and_settings_of_a_server_without_one(server, texts, tmp_path, rbpkit):
-    with pytest.raises(InputError, match="size: only of a model behind a server"):
-        load_model(f"pocket:{MODEL}", size=5)
+    with pytest.raises(InputError, match="vocabulary: only of a model behind a server"):
+        load_model(f"pocket:{MODEL}", vocabulary=5)
+    assert load_model(f"pocket:{MODEL}", size=5).S == 5
     status, _, said = rbpkit("look", "--model", server.url, "--text", texts)
     assert status == 2 and "a model that runs here" in said
     server.shutdown()

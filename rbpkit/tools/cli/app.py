@@ -91,8 +91,8 @@ def main() -> None:
     words = sys.argv[1:]
     try:
         command_line(words)(words, exit_on_error=False, print_error=False)
-    except KeyboardInterrupt:
-        _end("interrupted", 130)
+    except KeyboardInterrupt as error:
+        _end(f"interrupted{error}", 130)
     except (InputError, CycloptsError) as error:
         _end(str(error), getattr(error, "status", 2))
     except ImportError as error:

@@ -80,6 +80,9 @@ def measure(
         try:
             how = {"family": settings["family"], **asdict(reading)}
             summaries.append(measured(one.load(), documents, folder, how))
+        except KeyboardInterrupt:
+            done = f"{len(summaries)} of {len(found)} models are measured and kept"
+            raise KeyboardInterrupt(f"; {done}, and the same command goes on") from None
         except Exception as error:  # the libraries have errors of every kind
             if len(found) == 1:
                 raise

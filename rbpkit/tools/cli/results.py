@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter, Token
+import pandas as pd
+from cyclopts import CoercionError, Parameter, Token
 from cyclopts.types import NonNegativeInt
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.fit import curves_of_all, family_lines, fit_curves
 from rbpkit.loss_law import LossFit, fit_against_ce, loss_table, predict_from_ce
 from rbpkit.paired import TWO_TOKENIZERS, differences, most_different, same_tokens
@@ -34,6 +35,7 @@ from rbpkit.tools.cli.common import (
     say_what_to_mind,
 )
 from rbpkit.tools.study.checks import folder_to_write
+from rbpkit.writing import check_plain_file
 
 FACTORS = {"k": 1e3, "m": 1e6, "b": 1e9}
 
@@ -59,8 +61,15 @@ def fit(
     against: Annotated[
         Literal["size", "ce"], Parameter(help="size, or ce: all families of a text on one line.")
     ] = "size",
+    x: Annotated[
+        str | None,
+        Parameter(help="In place of S: FILE.csv:COLUMN, as runs.csv:flops; it has model, too."),
+    ] = None,
     figure: Annotated[
         Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
+    ] = None,
+    palette: Annotated[
+        str | None, Parameter(help="Its colours: a palette of seaborn, or red,#0072B2.")
     ] = None,
     form: Table = TEXT_TABLE,
 ) -> None:
@@ -79,6 +88,8 @@ def fit(
     if against == "ce":
         print_table(loss_table(_lines_in_ce(summaries, k)), form)
         return
+    if x is not None:
+        summaries = _with_axis(summaries, x)
     for line in family_lines(summaries):
         say(line)
     curves = curves_of_all(summaries, k)
@@ -87,16 +98,34 @@ def fit(
     print_table(fits.table, form)
     if figure is not None:
         points = plots.curve_points("measured", curves)
-        plots.save(plots.law_figure(curves), points, str(folder), figure.stem, form_of_figure)
+        drawn = plots.law_figure(curves, x.rpartition(":")[2] if x else plots.SIZE, palette)
+        plots.save(drawn, points, str(folder), figure.stem, form_of_figure)
         say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
+
+
+def _with_axis(summaries: Sequence[Summary], x: str) -> list[Summary]:
+    """The summaries with the column of a table, FILE.csv:COLUMN, in the place of S."""
+    file, _, column = x.rpartition(":")
+    with reason(f"--x {x}: give FILE.csv:COLUMN, of a table that has the column model, too"):
+        check_plain_file(Path(file))
+        table = pd.read_csv(Path(file)).set_index("model", verify_integrity=True)
+        value_of = table[column].astype(float).to_dict()
+    placed = []
+    for summary in summaries:
+        name = summary.manifest.model
+        if not value_of.get(name, 0) > 0:
+            raise InputError(f"--x {x}: no positive number of {name} there")
+        manifest = summary.manifest.model_copy(update={"S": value_of[name]})
+        placed.append(replace(summary, manifest=manifest))
+    return placed
 
 
 def _say_refused(what: str, refused: Sequence[str], all_of_them: bool) -> None:
     """A line on each law that there is not; InputError if there is no other."""
     if all_of_them:
         raise InputError(f"{what}: {refused[0]}")
-    for reason in refused:
-        say(f"{what}: {reason}")
+    for fault in refused:
+        say(f"{what}: {fault}")
 
 
 def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[LossFit]:
@@ -112,10 +141,11 @@ def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[LossFi
 def _size(kind: Any, tokens: Sequence[Token]) -> float:
     """A size as people write it: 7e9, 7B, 500M."""
     given = tokens[0].value
-    unit = given[-1:].lower()
-    if unit in FACTORS:
-        return float(given[:-1]) * FACTORS[unit]
-    return float(given)
+    factor = FACTORS.get(given[-1:].lower(), 1)
+    try:
+        return float(given if factor == 1 else given[:-1]) * factor
+    except ValueError:
+        raise CoercionError(msg=f"{given!r} is no number as 7e9, 7B or 500M") from None
 
 
 def predict(
