@@ -4,7 +4,8 @@
     python docs/class/folder.py ann --zip   makes handin-ann.zip of it, to hand in
 
 The folder lies next to notebooks/, so that pictures and links to docs/ work, and git ignores it. A
-file that is there already is left as it is.
+file that is there already is left as it is, but my_text.jsonl, the text of the study own_text, is
+made of my_text.txt whenever that is there. Without it, it is the reference of the Python language.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shutil
 import sys
 import zipfile
 from pathlib import Path
+from pydoc_data.topics import topics
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ("00", "03", "07")
@@ -52,7 +54,19 @@ def lay_out(name: str, root: Path = ROOT) -> Path:
         for original in root.glob(f"notebooks/{number}_*.ipynb"):
             if not (folder / original.name).exists():
                 (folder / original.name).write_text(as_copied(original), encoding="utf-8")
+    own_text, lines = folder / "my_text.txt", folder / "my_text.jsonl"
+    if own_text.exists():
+        lines.write_text(as_lines(own_text.read_text(encoding="utf-8")), encoding="utf-8")
+    elif not lines.exists():
+        reference = "\n\n".join(topics[name] for name in sorted(topics))
+        lines.write_text(as_lines(reference), encoding="utf-8")
     return folder
+
+
+def as_lines(text: str) -> str:
+    """A line of JSON for each paragraph of more than 100 characters."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", text) if len(part) > 100]
+    return "\n".join(json.dumps({"text": part}) for part in paragraphs)
 
 
 def as_copied(original: Path) -> str:

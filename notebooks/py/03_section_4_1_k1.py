@@ -313,3 +313,5 @@ verdicts.table()
 
 # %% [markdown]
 # **Related work.** Kaplan et al. (2020, arXiv 2001.08361) and Hoffmann et al. (2022, arXiv 2203.15556) fit power laws to the cross-entropy. Michaud et al. (2023, arXiv 2303.13506) derive them from skills that are learnt one by one.
+#
+# Next: [notebook 04](04_section_4_2_moderate_k.ipynb) on larger $k$, or on the short way [notebook 07](07_section_5_1_emergence.ipynb) on emergence.

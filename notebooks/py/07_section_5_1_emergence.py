@@ -319,3 +319,5 @@ verdicts.table()
 
 # %% [markdown]
 # **Related work.** [Schaeffer et al.](https://arxiv.org/abs/2304.15004) argue that sudden steps come from all-or-nothing metrics such as exact match; Eq. 8 is that argument in terms of ranks.
+#
+# Next: [the list of all notebooks](../docs/notebooks.md).
