@@ -28,6 +28,7 @@ from rbpkit_notebooks.class_report.reading import (
 from rbpkit_notebooks.exercises import replies_of
 
 MOST_ANSWERS = 200  # in a notebook
+MOST_WRITTEN = 1_000  # characters of one line of answers.md
 MOST_LITERAL = 200  # characters of an answer that is read as a literal
 LEAST_WORDS, MOST_WORDS = 12, 1_000  # of a text that is compared with others
 SAME = 0.9  # the share of words from which on two texts are much the same
@@ -172,7 +173,7 @@ def read_written(path: Path) -> dict[str, str]:
         if starts and ":" in plain:
             column, plain = starts[0], plain.partition(":")[2].strip()
         found[column] += f"\n{plain}"
-    return {name: cut(text.strip()) for name, text in found.items()}
+    return {name: cut(text.strip(), MOST_WRITTEN) for name, text in found.items()}
 
 
 # -- copies -----------------------------------------------------------------------------------
@@ -198,9 +199,11 @@ def note_copies(
         own_words = re.findall(r"[^\W\d_]+", text.casefold())[:MOST_WORDS]
         if len(own_words) >= LEAST_WORDS:
             words[file] = own_words
+    noted = set()  # once is enough for a file that is like several
     for first, second in combinations(sorted(words), 2):
         match = SequenceMatcher(None, words[first], words[second], autojunk=False)
-        if student(first) == student(second) or match.quick_ratio() < SAME:
+        if second in noted or student(first) == student(second) or match.quick_ratio() < SAME:
             continue
         if match.ratio() >= SAME:
             note(second, f"much the same words as {first}")
+            noted.add(second)

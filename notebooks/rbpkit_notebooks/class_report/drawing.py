@@ -6,6 +6,7 @@ import html
 import io
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -48,7 +49,7 @@ def panels(slopes: pd.DataFrame) -> str:
             title += f", {trained.removesuffix('m')} million training tokens"
         of_reference = set(rows["reference_text"]) - set(rows["corpus"])
         if of_reference and rows["reference"].notna().any():
-            title += f"; black: {', '.join(sorted(of_reference)).removeprefix('pocket:')}"
+            title += f"; mark: {', '.join(sorted(of_reference)).removeprefix('pocket:')}"
         title = cut(title, 200)
         students = rows["file"].nunique()
         figure = Figure(figsize=(5, 1.1 + 0.22 * students), layout="constrained")
@@ -60,18 +61,18 @@ def panels(slopes: pd.DataFrame) -> str:
 
 
 def draw_panel(axes: Axes, rows: pd.DataFrame) -> None:
-    """A row for each study, by rising exponent: dot and interval, black reference, paper in grey.
+    """A row for each study, by rising exponent: dot and interval, a mark for the reference, the paper in grey.
 
-    The exponent is that at the k that most of these studies have, or else at a study's first k,
-    which its label names then. An exponent beyond the axis is an open triangle at its edge.
+    The exponent is that at k = 1, or else at the k that most of these studies have. A study without
+    it has its first k, which its label names. An exponent beyond the axis is an open triangle.
     """
     at_k = rows.dropna(subset="k")
-    usual = at_k["k"].mode()[0]
+    usual = 1.0 if (at_k["k"] == 1).any() else at_k["k"].mode()[0]
     first = at_k.sort_values("k").assign(other=at_k["k"] != usual)
     shown = first.sort_values("other", kind="stable").drop_duplicates("file").sort_values("alpha")
-    known = [*shown["alpha"], *-shown[["reference", "paper_from", "paper_to"]].stack()]
-    left, right = np.clip([min(known), max(known)], -0.2, 1)
-    margin = 0.15 * (right - left) + 0.01
+    known = -shown[["slope", "low", "high", "reference", "paper_from", "paper_to"]].stack()
+    left, right = np.clip([known.min(), known.max()], -0.2, 1)
+    margin = 0.05 * (right - left) + 0.01
     axes.set_xlim(left - margin, right + margin)
     labels = []
     for place, row in enumerate(shown.itertuples()):
@@ -97,7 +98,7 @@ def _svg(figure: Figure, title: str) -> str:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of letters that its font lacks
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
     svg = file.getvalue()
     label = html.escape(f"{title}: exponents with intervals, in the table below")
     return svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
@@ -131,8 +132,11 @@ def students_table(
         right = answers[[found.student(file) == student for file in answers["file"]]]["verdict"]
         why = [f"{file}: {reason}" for file, reason in found.faults]
         why = [one for one in why if found.student(one.partition(": ")[0]) == student]
-        if student in found.unchanged:
-            why.append(f"not changed: {', '.join(found.unchanged[student])}")
+        unchanged = [Path(name) for name in found.unchanged.get(student, [])]
+        # Who hands in one study need not hear of the other three.
+        left = [path.stem for path in unchanged if path.suffix != ".yaml" or not own]
+        if left:
+            why.append(f"not changed: {', '.join(left)}")
         if student not in found.students():
             why.append("nothing was found")
         if found.names and student not in found.names:

@@ -94,8 +94,9 @@ class HandIns:
     def fail(self, file: str, error: Exception) -> None:
         """Keep what is wrong with a file, and say it."""
         reason = str(error) if isinstance(error, InputError) else one_line(error)
-        # The reader knows the class's folder.
-        brief = reason.replace(f"{self.folder}{os.sep}", "").removeprefix(f"{file}: ")
+        for root in (self.folder, self.unpacked.name):  # which the reader knows, or need not know
+            reason = reason.replace(f"{root}{os.sep}", "")
+        brief = reason.removeprefix(f"{file}: ")
         self.faults.append((file, cut(printable(brief))))
         self.say(f"{file}: failed: {self.faults[-1][1]}")
 

@@ -49,7 +49,7 @@ display(HTML(drawing.html_table(who, "students")))
 #
 # Each panel is one family on one text; texts of students' own share a panel. A dot is the exponent
 # &alpha; of one study with its 95% interval: the loss &minus;log RBP<sub>k</sub> falls as
-# S<sup>&minus;&alpha;</sup>. The black mark is the exponent of all pocket sizes on the same text,
+# S<sup>&minus;&alpha;</sup>. The upright mark is that of all pocket sizes on the same text,
 # or on the text that the title names. Grey: the range of the paper's exponents for that family. An
 # open triangle at an edge is an exponent beyond it.
 
