@@ -61,7 +61,7 @@ def panels(slopes: pd.DataFrame) -> str:
 
 
 def draw_panel(axes: Axes, rows: pd.DataFrame) -> None:
-    """A row for each study, by rising exponent: dot and interval, a mark for the reference, the paper in grey.
+    """A row for each study, by rising exponent: dot and interval, upright reference, grey paper.
 
     The exponent is that at k = 1, or else at the k that most of these studies have. A study without
     it has its first k, which its label names. An exponent beyond the axis is an open triangle.
