@@ -89,9 +89,9 @@ FRAME = """<iframe class="explorable" loading="lazy" title="{title}"
 <a href="../docs/explorables/{name}.html">{title}, on a page of its own</a>
 """
 # A search for "notebook 03", and for a word of the file's name, finds the notebook first.
-INDEX = """```{{index}} notebook {number}
+INDEX = """```{{index}} ! notebook {number}
 ```
-```{{index}} {words}
+```{{index}} ! {words}
 ```
 
 """
@@ -133,6 +133,7 @@ def add_to_notebook(notebook: dict[str, Any], name: str) -> None:
     """A number in the title, hints that open, explorables in the page, a text for each picture."""
     heading, before = "", ""
     number, _, words = name.partition("_")
+    words = re.sub(r"^(section|appendix)_[A-C\d](_\d)?_", "", words)
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
         if found := EXPLORABLE.search(text):
