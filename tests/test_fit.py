@@ -210,8 +210,10 @@ def test_choice_of_corpus_and_family():
 def test_checkpoints_of_one_run_are_no_sizes():
     runs = [make([1, 2], name=f"{run}/checkpoint-", S=S) for run, S in (("a", 30), ("b", 600))]
     assert rbp_curve(runs, 1).S.tolist() == [30, 600]
-    with pytest.raises(InputError, match=r"b has several checkpoints: 90, 600;.*checkpoint 600"):
-        rbp_curve([*runs, make([1, 1], name="b/checkpoint-", S=90)], 1)
+    with pytest.raises(InputError, match=r"b has several checkpoints: 600, 1600;.*checkpoint 1600"):
+        rbp_curve([*runs, make([1, 1], name="b/checkpoint-1", S=600)], 1)
+    by_tokens = [*runs, make([1, 1], name="b/checkpoint-", S=90)]  # `fit --x`: each has its own
+    assert rbp_curve(by_tokens, 1).S.tolist() == [30, 90, 600]
 
 
 def test_fits_of_all_that_was_measured():
