@@ -13,7 +13,7 @@ from rbpkit_pocket.accuracy_rule import MAX_GAP, predict_pairs, read_pairs
 
 if __name__ == "__main__":
     pairs = read_pairs(EVIDENCE / "pairs_to_predict.csv")
-    predictions = predict_pairs(pairs).drop(columns="note")
+    predictions = predict_pairs(pairs, registered=True).drop(columns="note")
     asked = pairs.loc[predictions.index]
     predictions.insert(0, "id", asked["id"])
     predictions["excluded"] = (asked["ce"] - asked["train_loss"]).fillna(0) > MAX_GAP

@@ -40,7 +40,7 @@ def judged_rows() -> pd.DataFrame:
     """
     pairs = read_pairs(EVIDENCE / "pairs_to_predict.csv")
     truth = pd.read_csv(EVIDENCE / "pairs_truth.csv", comment="#").set_index("id")["acc"]
-    rows = pairs[pairs["acc"].isna()].join(predict_pairs(pairs))
+    rows = pairs[pairs["acc"].isna()].join(predict_pairs(pairs, registered=True))
     rows["truth"] = truth.loc[rows["id"]].to_numpy()
     rows["excluded"] = (rows["ce"] - rows["train_loss"]).fillna(0) > MAX_GAP
     # A fit begins again from another state, so it counts as a run; other rows are one run a model.

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from rbpkit import InputError
+from rbpkit_pocket import paths
 from rbpkit_pocket.accuracy_rule import predict_pairs, read_pairs
 
 
@@ -18,7 +19,7 @@ def planted(ce, eps: float = 1.3, level: float = -0.6, text: str = "t", k: int =
 
 
 def test_a_planted_law_is_found_from_a_table(rbpkit, tmp_path):
-    other = planted([2.5, 3.3, 4.1, 6.0], text="u")
+    other = planted([2.5, 3.3, 4.1, 5.0, 6.0], text="u")
     table = pd.concat([planted(np.linspace(3, 5, 9)), other])
     truth = table["acc"].to_numpy().copy()
     hidden = [2, 5, 10]
@@ -30,9 +31,65 @@ def test_a_planted_law_is_found_from_a_table(rbpkit, tmp_path):
     assert (truth[hidden] < predicted["high"]).all()
     assert (predicted["note"] == "").all()
     table.to_csv(tmp_path / "pairs.csv", index=False)
-    status, out, _ = rbpkit("predict", "--pairs", tmp_path / "pairs.csv", "--json")
-    read = [row["predicted"] for row in json.loads(out)]
-    assert status == 0 and read == pytest.approx(predicted["predicted"].tolist())
+    for words, registered in (((), False), (("--registered",), True)):
+        status, out, _ = rbpkit("predict", "--pairs", tmp_path / "pairs.csv", "--json", *words)
+        found = pd.DataFrame(json.loads(out))[["predicted", "low", "high"]].to_numpy()
+        expected = predict_pairs(table, registered)[["predicted", "low", "high"]].to_numpy()
+        assert status == 0 and found == pytest.approx(expected)
+
+
+def test_the_committed_predictions_are_those_of_the_registered_rule():
+    evidence = paths.SUMMARIES.parent / "evidence"
+    columns = ["predicted", "low", "high"]
+    predicted = predict_pairs(read_pairs(evidence / "pairs_to_predict.csv"), registered=True)
+    committed = pd.read_csv(evidence / "pairs_predicted.csv")
+    assert predicted[columns].to_numpy() == pytest.approx(committed[columns].to_numpy(), abs=6e-6)
+
+
+def scattered(**columns) -> pd.DataFrame:
+    """Twelve rows of three runs that are off the law by 5% or so, and one that is asked for."""
+    table = planted([*np.linspace(3, 5, 12), 4.02]).assign(k=1)
+    off = np.random.default_rng(0).normal(0, 0.05, 13)
+    table["acc"] = np.exp(-np.exp(np.log(-np.log(table["acc"])) + off)).where(table.index < 12)
+    return table.assign(model=[*"abcabcabcabca"]).assign(**columns)
+
+
+def width(table: pd.DataFrame, registered: bool = False) -> float:
+    [row] = predict_pairs(table, registered).itertuples()
+    return row.high - row.low
+
+
+def test_the_interval_has_the_scatter_of_the_table_and_never_less_than_the_registered_one():
+    assert width(scattered()) > 3 * width(scattered(), registered=True)
+    exact = planted(np.linspace(3, 5, 12))
+    exact.loc[5, "acc"] = np.nan
+    assert width(exact) == pytest.approx(width(exact, registered=True))
+
+
+def test_a_model_that_is_not_named_never_makes_it_narrower():
+    for table in (scattered(), planted([*np.linspace(3, 5, 12), 4.0])):
+        table.loc[12, "acc"] = np.nan
+        widths = [width(table)]
+        widths.append(width(table.assign(model=[*"abcabcabcabcd"])))
+        for nameless in (table.assign(model=""), table.drop(columns="model")):
+            assert width(nameless) >= max(widths) * (1 - 1e-9)
+        of_no_model = table.assign(model=[*"abcabcabcabc", None])
+        assert width(of_no_model) >= widths[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ({"k": 20}, "no row of this text has an acc at k = 20"),
+        ({"ce": 1.7}, "too few rows to see how far the rule errs here"),
+        ({"ce": 9.0}, "too few rows to see how far the rule errs here"),
+    ],
+)
+def test_where_the_rule_cannot_be_tried_there_is_no_number(change, note):
+    table = scattered()
+    table.loc[12, list(change)] = list(change.values())
+    [row] = predict_pairs(table).itertuples()
+    assert np.isnan([row.predicted, row.low, row.high]).all() and note in row.note
 
 
 def test_an_effect_of_overfitting_is_found_and_a_large_gap_is_named():
@@ -62,7 +119,8 @@ def test_an_effect_of_overfitting_is_found_and_a_large_gap_is_named():
 def test_what_the_rule_was_not_tried_on_is_named(change, note):
     table = planted(np.linspace(3, 5, 9)).assign(tokenizer="a", smoothing=0.0)
     asked = planted([4.0]).assign(**{"tokenizer": "a", "smoothing": 0.0, "acc": np.nan} | change)
-    predicted = predict_pairs(pd.concat([table, asked]).reset_index(drop=True))
+    table = pd.concat([table, asked]).reset_index(drop=True)
+    predicted = predict_pairs(table, registered=True)
     assert note in predicted["note"].iloc[0]
     assert 0 < predicted["predicted"].iloc[0] < 1
 
@@ -83,13 +141,28 @@ def test_a_text_that_nothing_is_known_of_gets_no_number():
         ({"acc": np.nan}, "no row has an acc"),
         ({"k": 0}, "row 1: k"),
         ({"ce": "many"}, "column 'ce'"),
+        ({"ce": pd.Timestamp("2026-11-28")}, "column 'ce'"),
     ],
 )
 def test_a_broken_table_is_one_line(tmp_path, change, message):
-    path = tmp_path / "pairs.csv"
-    planted([3, 4, 5]).assign(**change).to_csv(path, index=False)
+    path = tmp_path / "pairs.parquet"
+    planted([3, 4, 5]).assign(**change).to_parquet(path)
     with pytest.raises(InputError, match=message):
         read_pairs(path)
+
+
+def test_a_name_with_a_number_sign_and_names_that_run_together_stay_apart(tmp_path):
+    path = tmp_path / "pairs.csv"
+    first = planted(np.linspace(3, 5, 6), text="10", level=-0.2).assign(set="run")
+    second = planted(np.linspace(2, 4, 6), text="0", level=-0.9).assign(set="run1")
+    third = planted(np.linspace(3, 4, 6), text="C#").assign(set="C")
+    table = pd.concat([first, second, third], ignore_index=True)
+    truth = table.loc[[2, 8], "acc"].to_numpy()
+    table.loc[[2, 8], "acc"] = np.nan
+    path.write_text("# a comment\n" + table.to_csv(index=False))
+    pairs = read_pairs(path)
+    assert set(pairs["text"]) == {"10", "0", "C#"}
+    assert predict_pairs(pairs)["predicted"].to_numpy() == pytest.approx(truth, rel=1e-9)
 
 
 def test_two_shown_rows_make_no_slope():

@@ -163,6 +163,9 @@ def predict(
         Path | None,
         Parameter(help="Predict the empty acc of a table with text, ce, k, acc."),
     ] = None,
+    registered: Annotated[
+        bool, Parameter(help="With the intervals of the registered rule, which are constants.")
+    ] = False,
     chosen: Chosen = ALL,
     k: Ks = DEFAULT_KS,
     level: Annotated[float, Parameter(help="Level of the prediction interval.")] = 0.95,
@@ -180,7 +183,7 @@ def predict(
     if given.count(True) != 1 or (records is None) == (pairs is None):
         raise InputError("give --records with --size or with --ce, or --pairs alone")
     if pairs is not None:
-        _predict_pairs(pairs, form)
+        _predict_pairs(pairs, registered, form)
         return
     assert records is not None, "one of the two is there"
     summaries = chosen.load(records)
@@ -198,11 +201,11 @@ def predict(
     print_table(table.assign(S=[round(S) for S in table["S"]]), form)
 
 
-def _predict_pairs(path: Path, form: Form) -> None:
+def _predict_pairs(path: Path, registered: bool, form: Form) -> None:
     """Predict the rows of a table that have no accuracy, and print them."""
     rule = pairs_rule()
     pairs = rule.read_pairs(path)
-    predicted = rule.predict_pairs(pairs)
+    predicted = rule.predict_pairs(pairs, registered)
     if predicted.empty:
         raise InputError(f"{path}: every row has an acc, so there is nothing to predict")
     filled = [name for name in pairs if pairs[name].astype(bool).any()]
