@@ -257,7 +257,7 @@ def _covered(
     if row["nameless"]:
         degrees = FEWEST_DEGREES
     elif new_run or below or above:
-        degrees = max(runs - 1, FEWEST_DEGREES)
+        degrees = max(runs - new_run, FEWEST_DEGREES)
     half = stdtrit(degrees, 0.975) * root_mean_square(residuals)
     _, wide_low, wide_high = _accuracies(np.log(-np.log(predicted)), half)
     return predicted, min(low, wide_low), max(high, wide_high), note
