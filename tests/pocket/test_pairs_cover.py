@@ -122,8 +122,8 @@ def check_coverage(counts: pd.DataFrame) -> None:
 
 
 def test_intervals_cover_a_few_tables():
-    table = n_gram_pairs("pocket:code", "Witten-Bell", np.geomspace(1 / 64, 1 / 4, 6), 800)
-    counts = simulated([table], draws=2)
+    table = n_gram_pairs("pocket:code", "Witten-Bell", np.geomspace(1 / 64, 1 / 8, 5), 300)
+    counts = simulated([table[table["k"] < 20]], draws=1)
     assert (counts["inside"] >= 0.88 * counts["answered"]).all()
     assert counts.loc["largest k", "answered"] == 0 < counts.loc["lower losses", "answered"]
 
