@@ -129,7 +129,7 @@ def students_table(
     rows = []
     for student in [*found.names, *sorted(found.students() - set(found.names))]:
         own = {file for file in slopes["file"].unique() if found.student(file) == student}
-        right = answers[[found.student(file) == student for file in answers["file"]]]["verdict"]
+        right = answers.loc[answers["file"].map(found.student) == student, "verdict"]
         why = [f"{file}: {reason}" for file, reason in found.faults]
         why = [one for one in why if found.student(one.partition(": ")[0]) == student]
         unchanged = [Path(name) for name in found.unchanged.get(student, [])]
