@@ -14,11 +14,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from huggingface_hub import constants, snapshot_download
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
+from safetensors import safe_open
 from tokenizers import AddedToken, Tokenizer
 from tqdm.auto import tqdm
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
@@ -36,7 +38,7 @@ SMALL_FILES = (CONFIG, *TOKENIZER_FILES)  # all but weights
 
 MOST_PARTS = 10_000
 """Layers, heads or experts of a model; the largest have some hundreds."""
-_PARTS = re.compile("layers?$|heads?$|experts$|blocks$")
+_PARTS = re.compile("layers?$|heads?$|experts$|blocks$|cycles$")
 
 # The hub's library makes a file of this name in its cache, so it must not lead out of there.
 _REVISION = re.compile(r"(?!.*\.\.)\w[\w./-]*")
@@ -68,6 +70,18 @@ class Source:
         return [*code, *self.others]
 
 
+Stamp = tuple[int, ...]
+
+
+def _stamp(path: Path) -> Stamp:
+    """What shows that a file was changed, its inode first; () if it is gone."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return ()
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """Where the files of a model are.
@@ -91,6 +105,22 @@ class Checkpoint:
     gguf: str | None = None
     adapter: Path | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    _stamps: dict[Path, Stamp] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parts = [part for part in self.contents if not isinstance(part, str)]
+        stamps = {path: _stamp(path) for part in parts for path in part}
+        object.__setattr__(self, "_stamps", stamps)
+
+    def check_unchanged(self, or_moved: bool = True) -> None:
+        """InputError if a file was changed since it was found; or_moved: or another took its place.
+
+        Those of a commit of the hub do not change.
+        """
+        for path, before in self._stamps.items():
+            now = _stamp(path)
+            if now != before and (or_moved or now[:1] == before[:1]):
+                raise InputError(f"{path}: was changed while it was read; measure again")
 
     @functools.cached_property
     def revision(self) -> str:
@@ -128,17 +158,25 @@ def find_checkpoint(model: str | os.PathLike[str], source: Source) -> Checkpoint
             _check_tokenizer_files(checkpoint.tokenizer)
         return checkpoint
 
-    folder = Path(source.tokenizer).expanduser()
-    if not folder.is_dir():
-        folder = _from_hub(str(source.tokenizer), None, source, SMALL_FILES)
-    _check_tokenizer_files(folder)
-    files = _matching(folder, TOKENIZER_FILES)
+    folder, content = find_tokenizer(source.tokenizer, source)
     return replace(
         checkpoint,
         tokenizer=folder,
-        contents=(*checkpoint.contents, folder.name if _is_in_cache(folder) else files),
+        contents=(*checkpoint.contents, content),
         notes={**checkpoint.notes, "tokenizer": f"of {name_of(str(folder))}"},
     )
+
+
+def find_tokenizer(
+    tokenizer: str | os.PathLike[str], source: Source
+) -> tuple[Path, str | frozenset[Path]]:
+    """The folder of a tokenizer, and what decides its numbers; errors as `find_checkpoint`."""
+    folder = Path(tokenizer).expanduser()
+    if not folder.is_dir():
+        folder = _from_hub(str(tokenizer), None, source, SMALL_FILES)
+    _check_tokenizer_files(folder)
+    # Without a tokenizer.json its class decides, which config.json may name.
+    return folder, folder.name if _is_in_cache(folder) else _matching(folder, SMALL_FILES)
 
 
 def _checkpoint(
@@ -269,7 +307,23 @@ def _weights(folder: Path) -> frozenset[Path]:
     """
     safetensors = _matching(folder, ["*.safetensors*"])
     of_model = frozenset(path for path in safetensors if path.name not in ADAPTERS)
-    return of_model or _matching(folder, ["pytorch_model*.bin*"])
+    found = of_model or _matching(folder, ["pytorch_model*.bin*"])
+    named = map(_named_in, _matching(folder, [CONFIG, "*.index.json"]))
+    return found.union(*named)
+
+
+def _named_in(index: Path) -> set[Path]:
+    """The files of weights that an index or a config names, as far as they are there.
+
+    InputError for one in another folder, which would be no part of the revision.
+    """
+    with reason(f"{index}: cannot be read"):
+        about = json.loads(index.read_text(encoding="utf-8"))
+        names = {*about.get("weight_map", {}).values(), about.get("transformers_weights")} - {None}
+        for name in names:
+            if name != os.path.basename(name):
+                raise InputError(f"{index.parent}: its weights are in {name}; put them next to it")
+    return {path for name in names if (path := index.with_name(name)).is_file()}
 
 
 def _matching(folder: Path, patterns: Iterable[str]) -> frozenset[Path]:
@@ -291,28 +345,32 @@ def _sha256(files: Iterable[Path]) -> str:
 # -- what is in them --------------------------------------------------------------------------
 
 
-def check_config(folder: Path) -> None:
-    """InputError for a config that cannot be trusted with what is in the folder.
+def check_config(where: Path, config: str) -> None:
+    """InputError for a config, as JSON, with a number of layers, heads or experts that none has.
 
     The library builds what a config describes before it looks at the weights: ten million layers
-    would run until the process is killed. Weights in another folder would be no part of the
-    revision.
+    would run until the process is killed.
     """
 
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def checked(pairs: list[tuple[str, Any]]) -> None:
         for key, value in pairs:
             if _PARTS.search(key) and isinstance(value, int) and value > MOST_PARTS:
-                raise InputError(f"{folder}: {key} is {value:,}; no model has so many")
-        return dict(pairs)
+                raise InputError(f"{where}: {key} is {value:,}; no model has so many")
 
-    text = (folder / CONFIG).read_text(encoding="utf-8")
-    config = json.loads(text, object_pairs_hook=checked)
-    named = [config.get("transformers_weights") or ""]
-    for index in folder.glob("*.index.json"):
-        named += json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
-    for name in sorted(set(named)):
-        if name != os.path.basename(name):
-            raise InputError(f"{folder}: its weights are in {name}; put them next to {CONFIG}")
+    json.loads(config, object_pairs_hook=checked)
+
+
+def check_shards(folder: Path) -> None:
+    """InputError for weights that are in two files: the library would take those of either."""
+    single, index = (folder / name for name in SAFETENSORS[:2])
+    shards = _named_in(index) if index.is_file() else set()
+    place: dict[str, Path] = {}
+    for path in sorted(shards | ({single} if single.is_file() else set())):
+        with safe_open(path, "pt") as weights:
+            for key in weights.keys():
+                if place.setdefault(key, path) != path:
+                    both = f"{place[key].name} and {path.name}"
+                    raise InputError(f"{folder}: {key} is in {both}; remove the older one")
 
 
 def _check_tokenizer_files(folder: Path) -> None:
@@ -332,9 +390,13 @@ def reading_options(checkpoint: Checkpoint, source: Source) -> dict[str, Any]:
         # All files are in the folder; only code may be kept in another repository.
         "local_files_only": source.local_files_only or not source.trust_remote_code,
     }
-    if checkpoint.gguf is not None:
+    folder = checkpoint.folder
+    if checkpoint.gguf is None:
+        check_config(folder, (folder / CONFIG).read_text(encoding="utf-8"))
+    else:
         options["gguf_file"] = checkpoint.gguf
-    options["config"] = AutoConfig.from_pretrained(checkpoint.folder, **options)
+    options["config"] = AutoConfig.from_pretrained(folder, **options)
+    check_config(folder, options["config"].to_json_string())
     return options
 
 
@@ -349,7 +411,9 @@ def read_tokenizer(folder: Path, options: Mapping[str, Any]) -> AnyTokenizer:
     """
     gguf_file = options.get("gguf_file")
     if gguf_file and (folder / gguf_file).is_file():
-        return AutoTokenizer.from_pretrained(folder, **options)
+        with TemporaryDirectory() as alone:  # a tokenizer.json beside it would be taken
+            (Path(alone) / gguf_file).symlink_to((folder / gguf_file).absolute())
+            return AutoTokenizer.from_pretrained(alone, **options)
     described = folder / "tokenizer_config.json"
     config = json.loads(described.read_text("utf-8")) if described.is_file() else {}
     has_own_code = options.get("trust_remote_code") and "AutoTokenizer" in str(

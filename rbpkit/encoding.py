@@ -173,7 +173,9 @@ def encoded_corpus(
         documents += _windows(document, max_length, stride) if stride else [document]
         scored_ids = document.input_ids[1:][document.scored].tolist()
         scored_text = str(tokenizer.decode(scored_ids, clean_up_tokenization_spaces=False))
-        scored_bytes.append(len(scored_text.replace("\ufffd", "?").encode()))
+        # A letter that is cut at an end gives U+FFFD for each of its bytes; others are the text's.
+        inside = scored_text.strip("\ufffd")
+        scored_bytes.append(len(inside.encode()) + len(scored_text) - len(inside))
 
     after_prompts = corpus.prompts is not None
     if not documents:

@@ -69,6 +69,12 @@ def shown(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:50]}... ({type(value).__name__})"
 
 
+def printable(text: str) -> str:
+    """The text on one line; half characters and what moves a terminal's cursor as escapes."""
+    signs = [sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text]
+    return "".join(signs)
+
+
 def check_ties(ties: str) -> None:
     """InputError unless `ties` is "pessimistic" (Eq. 3) or "optimistic"."""
     if not isinstance(ties, str) or ties not in ("pessimistic", "optimistic"):

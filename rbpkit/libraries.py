@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
@@ -18,27 +19,40 @@ SPREAD = "auto"
 
 What does not fit waits in memory, then on disk, and is slow; without a GPU it is the CPU alone."""
 
+_is_quiet = ContextVar("_is_quiet", default=False)
+
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hold back the libraries' loading bars, log lines and warnings, for this block only."""
+    """Hold back the libraries' loading bars and log lines, in this block of this thread only."""
+    _ask_whether_quiet()
+    before = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(before)
+
+
+@functools.cache
+def _ask_whether_quiet() -> None:
+    """Let each log line and each bar ask its own thread. Levels and filters are everyone's."""
     from transformers.utils import logging as transformers_logging
 
-    level_before = {name: logging.getLogger(name).level for name in LOUD}
-    # A hook, not disable_progress_bar(): that one switches the hub's bars off for good.
-    hook_before = transformers_logging.set_tqdm_hook(
-        lambda _, args, kwargs: transformers_logging.EmptyTqdm(*args, **kwargs)
-    )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for name in LOUD:
-                logging.getLogger(name).setLevel(logging.CRITICAL)
-            yield
-    finally:
-        transformers_logging.set_tqdm_hook(hook_before)
-        for name, level in level_before.items():
-            logging.getLogger(name).setLevel(level)
+    def is_heard(record: logging.LogRecord) -> bool:
+        return not _is_quiet.get() or record.name.partition(".")[0] not in LOUD
+
+    handlers = [logging.lastResort]
+    for name in LOUD:
+        handlers += logging.getLogger(name).handlers
+    for handler in filter(None, handlers):
+        handler.addFilter(is_heard)
+
+    def bar(factory: Any, args: Any, kwargs: Any) -> Any:
+        if _is_quiet.get():
+            factory = transformers_logging.EmptyTqdm
+        return factory(*args, **kwargs) if before is None else before(factory, args, kwargs)
+
+    before = transformers_logging.set_tqdm_hook(bar)
 
 
 def torch_device(device: str | None) -> torch.device:

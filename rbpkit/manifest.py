@@ -13,12 +13,10 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    NonNegativeInt,
-    PositiveInt,
     ValidationError,
 )
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, shown
 
 FORMAT: Final = 3  # of records, manifests and summaries, together
 
@@ -37,7 +35,11 @@ def _writable(name: str) -> str:
     return name
 
 
-_Name = Annotated[str, Field(min_length=1), AfterValidator(_writable)]
+_Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_writable)]
+# What others wrote may be absurd: 2^53 is exact in a table, and no vocabulary has ten million.
+_Whole = Annotated[int, Field(ge=0, le=2**53)]
+_Positive = Annotated[int, Field(ge=1, le=2**53)]
+_Vocabulary = Annotated[int, Field(ge=1, le=10**7)]
 
 
 class JobKey(BaseModel):
@@ -62,12 +64,12 @@ class JobKey(BaseModel):
     revision: str
     corpus: _Name
     fingerprint: _Name
-    documents: PositiveInt
-    seed: NonNegativeInt
-    max_length: PositiveInt
-    stride: NonNegativeInt = 0
+    documents: _Positive
+    seed: _Whole
+    max_length: _Positive
+    stride: _Whole = 0
     dtype: _Name
-    max_bytes: NonNegativeInt = 0
+    max_bytes: _Whole = 0
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -75,7 +77,7 @@ class JobKey(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
-            fault = f"{name}={first['input']!r}: {first['msg']}" if name else first["msg"]
+            fault = f"{name}={shown(first['input'])}: {first['msg']}" if name else first["msg"]
             raise InputError(f"manifest: {fault}") from None
 
     def digest(self) -> str:
@@ -113,15 +115,15 @@ class Manifest(JobKey):
     """
 
     family: Annotated[str, AfterValidator(_writable)]
-    S: PositiveInt
-    V: PositiveInt
+    S: _Positive
+    V: _Vocabulary
     device: _Name
-    batch_tokens: PositiveInt
+    batch_tokens: _Positive
     versions: dict[str, str]
-    skipped_documents: NonNegativeInt = 0
-    tokens: NonNegativeInt = 0
-    scored_bytes: NonNegativeInt = 0
-    document_bytes: list[NonNegativeInt] = []
+    skipped_documents: _Whole = 0
+    tokens: _Whole = 0
+    scored_bytes: _Whole = 0
+    document_bytes: list[_Whole] = []
     seconds: Annotated[float, Field(ge=0)] = 0.0
     targets: str = ""
     format: Literal[3] = FORMAT

@@ -400,6 +400,7 @@ def measured_ranks(
                 f" --dtype ({one_line(error)})"
             ) from error
         yield batch, ranks
+    model.check_unchanged()
 
 
 def rank_columns(

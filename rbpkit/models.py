@@ -14,17 +14,19 @@ import copy
 import hashlib
 import os
 import re
+import threading
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
-from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, GgufConfig, PreTrainedModel
 
 from rbpkit import plugins
@@ -38,7 +40,7 @@ from rbpkit.architectures import (
 from rbpkit.checkpoints import (
     Checkpoint,
     Source,
-    check_config,
+    check_shards,
     fetch_weights,
     find_checkpoint,
     read_tokenizer,
@@ -60,9 +62,22 @@ _STALE = re.compile(
 # Lines of a config that change no number (the dtype shows in the weights).
 _NO_NUMBER = re.compile(r'^ *"(transformers_version|dtype)": .*\n', re.MULTILINE)
 
+# Of the layers of a network: what changes no number, or changes while it runs.
+_STATES = {"training", "gradient_checkpointing", "max_seq_len_cached"}
+
+# A hook of these changes no number that the weights and the config do not tell.
+_LIBRARIES = {"torch", "transformers", "accelerate", "peft"}
+
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
+
+_locks: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
+
+
+def lock_of(network: nn.Module) -> Any:
+    """The lock of a network, whose mode and hooks are those of one thread at a time."""
+    return _locks.setdefault(network, threading.RLock())
 
 
 @dataclass(eq=False, kw_only=True)
@@ -80,11 +95,13 @@ class LoadedModel(Ranker):
     And:
     head: None if the logits are not a linear map, scaled or soft-capped, of the hidden state. Take
         `logits` then.
-    model: the network itself.
+    model: the network itself. If you change it, measure it as a model in memory.
+    checkpoint: its files; None of a model in memory.
     """
 
     head: Head | None = field(repr=False)
     model: PreTrainedModel = field(repr=False)
+    checkpoint: Checkpoint | None = field(default=None, repr=False)
     is_tried = False  # `output_head` has tried it
 
     def __post_init__(self) -> None:
@@ -127,13 +144,19 @@ class LoadedModel(Ranker):
         """All columns, by `token_ranks` (`logit_ranks` without a head); errors as there."""
         # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
         targets = torch.from_numpy(batch.targets).to(self.device)
-        states = self.scored_states(batch)
+        with lock_of(self.model):
+            states = self.scored_states(batch)
         if self.head is None:
             return columns_of(logit_ranks(states, targets.to(states.device), entropy=True))
         weight = self.head.weight
         hidden = states.to(weight.device)
         targets = targets.to(weight.device)
         return columns_of(token_ranks(hidden, weight, targets, **self.head.options, entropy=True))
+
+    def check_unchanged(self) -> None:
+        """InputError if its files were written over: on a CPU its weights may be read from them."""
+        if self.checkpoint is not None and self.device == "cpu":
+            self.checkpoint.check_unchanged(or_moved=False)
 
     def scored_states(self, batch: Batch) -> Tensor:
         """The hidden states (T, d) at the scored tokens; logits (T, V) if there is no `head`.
@@ -239,14 +262,14 @@ def load_model(
     device_map: Module -> device, in place of `device` (needs accelerate).
     trust_remote_code: Run Python code that comes with it.
     local_files_only: Never ask the network.
-    progress: Show the hub's download bars; nothing else is ever printed.
+    progress: Show the hub's download bars; otherwise only the reader of GGUF files shows one.
     size: S by hand, in place of the parameters that are counted.
     active: Count only the experts that a token uses, of a mixture of experts.
 
     Of a model behind a vLLM server, or of its scores:
     vocabulary: V of a served model whose config is not here, or of scores.
     served_model: Behind a server: which of its models, if it has several.
-    api_key: Key of the server, else OPENAI_API_KEY; never saved.
+    api_key: Key of the server, else that of RBPKIT_API_KEY; never saved.
     requests: Documents sent to a server at a time.
 
     Gives a `LoadedModel`, or the `Ranker` that the opener makes. Raises InputError for a model that
@@ -361,6 +384,7 @@ def read_model(
     """
     if device == SPREAD:
         device_map = SPREAD
+    revision = checkpoint.revision  # of what is read after it, or the check below finds a change
     tokenizer = read_tokenizer(checkpoint.tokenizer, options)
     options = {**options, "dtype": dtype, "device_map": device_map}
     network = _read_network(kind, checkpoint, options)
@@ -370,17 +394,21 @@ def read_model(
     if device_map is None:
         network.to(torch_device(device))  # type: ignore[arg-type]  # its decorator hides self
     _check_finite(network, checkpoint.name, dtype)
+    checkpoint.check_unchanged()
+    known = {"name": checkpoint.name, "revision": revision, "S": S, "dtype": dtype}
+    notes = {**checkpoint.notes, **note}
+    return _fields(network, tokenizer, **known, notes=notes, checkpoint=checkpoint)
+
+
+def _fields(network: PreTrainedModel, tokenizer: Any, **known: Any) -> dict[str, Any]:
+    """Those fields of `LoadedModel` that need no pass."""
     return {
-        "name": checkpoint.name,
-        "revision": checkpoint.revision,
-        "family": family_of(network.config),
-        "S": S,
-        "context": context_of(network.config),
-        "dtype": dtype,
-        "device": str(_embedding_weight(network).device),
-        "notes": {**checkpoint.notes, **note},
-        "tokenizer": tokenizer,
         "model": network,
+        "tokenizer": tokenizer,
+        "family": family_of(network.config),
+        "context": context_of(network.config),
+        "device": str(_embedding_weight(network).device),
+        **known,
     }
 
 
@@ -396,18 +424,17 @@ def _read_network(kind: Any, checkpoint: Checkpoint, options: dict[str, Any]) ->
     """
     folder = checkpoint.folder
     if checkpoint.gguf is None:
-        check_config(folder)
+        check_shards(folder)
     else:  # never to be left in blocks of few bits
         options = {**options, "quantization_config": GgufConfig(dequantize=True)}
-    with redirect_stderr(StringIO()):  # the reader of GGUF files shows its own bar
-        network, info = kind.from_pretrained(
-            folder,
-            # An adapter is put on afterwards: the library, which would do it here, looks in vain.
-            adapter_kwargs={"subfolder": "no adapter"},
-            ignore_mismatched_sizes=True,  # so that they are listed, and refused here
-            output_loading_info=True,
-            **options,
-        )
+    network, info = kind.from_pretrained(
+        folder,
+        # An adapter is put on afterwards: the library, which would do it here, looks in vain.
+        adapter_kwargs={"subfolder": "no adapter"},
+        ignore_mismatched_sizes=True,  # so that they are listed, and refused here
+        output_loading_info=True,
+        **options,
+    )
     unused = [key for key in info["unexpected_keys"] if not _STALE.fullmatch(key)]
     faults = {
         "missing": info["missing_keys"],
@@ -467,40 +494,15 @@ def _put_adapter(network: PreTrainedModel, folder: Path) -> PreTrainedModel:
 def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
     """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
 
-    It is in evaluation mode in the block, and afterwards in the mode it was found in. Its revision
-    is a sha256 over its weights, which takes a second or two for each GB, its adapters, its config
-    and its tokenizer.
+    In the block it is in evaluation mode, and another thread that measures it waits; afterwards it
+    is in the mode it was found in. Its revision is a sha256 over its weights, which takes a second
+    or two for each GB, its adapters, its config, what was changed in its layers, and its tokenizer.
+    What a hook of yours does is in no hash, so a model with one is never found done.
 
     tokenizer: the model's own.
     name: what to call it in the records; by default its class.
 
     Raises InputError for anything but a causal language model, and as `load_model`.
-    """
-    about = fields_in_memory(model, tokenizer, name)
-    with in_evaluation(about["model"]):
-        with reason(f"{about['name']}: the model in memory does not run"):
-            loaded = _causal(about)
-        yield loaded
-
-
-@contextmanager
-def in_evaluation(network: torch.nn.Module) -> Iterator[None]:
-    """The network in evaluation mode in this block, and afterwards in the mode it was found in."""
-    training_before = {module: module.training for module in network.modules()}
-    try:
-        network.eval()
-        yield
-    finally:
-        for module, training in training_before.items():
-            module.training = training
-
-
-def fields_in_memory(
-    model: Any, tokenizer: Any, name: str | None = None, others: str = ""
-) -> dict[str, Any]:
-    """Those fields of `LoadedModel` that need no pass; arguments and errors as `model_in_memory`.
-
-    others: what else decides its numbers, and so belongs to its revision, as of a processor.
     """
     network, notes = _unwrapped(model)
     name = name or type(model).__name__
@@ -512,19 +514,20 @@ def fields_in_memory(
     dtype = str(network.dtype).removeprefix("torch.")
     if dtype not in get_args(Dtype):
         raise InputError(f"{name}: a model in {dtype}; give model.float()")
-    S, note = size_and_note(network)
-    return {
-        "name": name,
-        "revision": _revision_in_memory(network, tokenizer, others),
-        "family": family_of(network.config),
-        "S": S,
-        "context": context_of(network.config),
-        "dtype": dtype,
-        "device": str(network.device),
-        "notes": {**notes, **note},
-        "tokenizer": tokenizer,
-        "model": network,
-    }
+    with lock_of(network):
+        training_before = {module: module.training for module in network.modules()}
+        try:
+            network.eval()
+            with reason(f"{name}: the model in memory does not run"):
+                revision = _revision_in_memory(network, tokenizer)
+                S, note = size_and_note(network)
+                known = {"name": name, "revision": revision, "S": S, "dtype": dtype}
+                fields = _fields(network, tokenizer, **known, notes={**notes, **note})
+                loaded = _causal(fields)
+            yield loaded
+        finally:
+            for module, training in training_before.items():
+                module.training = training
 
 
 def _unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
@@ -549,8 +552,8 @@ def _unwrapped(model: Any) -> tuple[PreTrainedModel, dict[str, str]]:
     return network, notes
 
 
-def _revision_in_memory(network: PreTrainedModel, tokenizer: Any, others: str) -> str:
-    """A sha256 over weights, adapters, config and tokenizer of a model in memory, and others."""
+def _revision_in_memory(network: PreTrainedModel, tokenizer: Any) -> str:
+    """A sha256 over weights, adapters, config and tokenizer of a model in memory."""
     total = hashlib.sha256()
     for key, tensor in network.state_dict().items():
         total.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -562,5 +565,25 @@ def _revision_in_memory(network: PreTrainedModel, tokenizer: Any, others: str) -
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     config = _NO_NUMBER.sub("", network.config.to_json_string())
-    total.update(f"{config}{words}{tokenizer.all_special_ids}{others}".encode())
+    changes = " ".join(_changes(network))
+    total.update(f"{config}{words}{tokenizer.all_special_ids}{changes}".encode())
     return f"sha256:{total.hexdigest()}"
+
+
+def _changes(network: PreTrainedModel) -> Iterator[str]:
+    """What its config does not say of a network: other layers, other numbers in them, hooks."""
+    with quiet(), torch.device("meta"):
+        as_built = dict(type(network)(copy.deepcopy(network.config)).named_modules())
+    for name, module in network.named_modules():
+        built = as_built.get(name, module)
+        if type(module) is not type(built):
+            yield f"{name} {type(module).__name__}"
+            built = module
+        for key, value in vars(module).items():
+            is_number = isinstance(value, int | float | str | None) and not key.startswith("_")
+            if is_number and key not in _STATES and value != vars(built).get(key):
+                yield f"{name}.{key} {value}"
+        hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+        for hook in (*hooks, vars(module).get("forward", nn.Module.forward)):
+            if str(hook.__module__).partition(".")[0] not in _LIBRARIES:
+                yield uuid.uuid4().hex  # nothing tells what it does

@@ -9,7 +9,7 @@ from pathlib import Path
 AnyPath = str | os.PathLike[str]
 
 # As transformers' Trainer calls the folders that it writes during a run.
-_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+_CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
 
 
 def cached_repository(folder: Path) -> str | None:

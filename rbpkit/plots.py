@@ -53,6 +53,7 @@ FAMILY_MARKS = {"GPT2": "o", "OPT": "s", "Pythia": "^", "Qwen": "D", "Mamba": "P
 FAMILY_INK = {family: Ink(FAMILY_COLOURS[family], mark) for family, mark in FAMILY_MARKS.items()}
 OTHER_MARKS = "vX*<>phd"  # of others, in turn
 _OTHER_INK: dict[str, Ink] = {}
+MOST_IN_A_LABEL = 60
 FAMILY_NAMES = {"GPT2": "GPT-2"}  # as prose and labels spell it
 MARKER_LOOK: dict[str, Any] = {
     "markeredgecolor": "white",
@@ -149,7 +150,13 @@ def panel(title: str, line: str, height: float, width: float = NARROW) -> Iterat
 
 def name_of(family: str) -> str:
     """A family as labels spell it: GPT-2, not GPT2."""
-    return FAMILY_NAMES.get(family, family)
+    return FAMILY_NAMES.get(family, plain(family))
+
+
+def plain(name: str) -> str:
+    """A name from outside as labels spell it: cut short, and no formula."""
+    cut = name if len(name) <= MOST_IN_A_LABEL else f"{name[:MOST_IN_A_LABEL]}..."
+    return cut.replace("$", r"\$")
 
 
 def ink_of(family: str) -> Ink:
@@ -162,7 +169,7 @@ def ink_of(family: str) -> Ink:
 
 def short(corpus: str) -> str:
     """A corpus as titles name it: without "pocket:"."""
-    return corpus.removeprefix("pocket:")
+    return plain(corpus.removeprefix("pocket:"))
 
 
 def headed(axes: Axes, title: str, line: str) -> None:
@@ -373,7 +380,7 @@ def law_figure(curves: Sequence[Curve], x: str = SIZE, palette: str | None = Non
             for curve in members:
                 for model, S, loss in zip(curve.models, curve.S, curve.loss, strict=True):
                     if model and 0 < loss < np.inf:
-                        name = model.partition("/checkpoint-")[0]
+                        name = plain(model.partition("/checkpoint-")[0])
                         ends.append((S, loss, name, inks[curve.family].colour))
             if len(ends) <= MOST_NAMES:
                 label_ends(axes, ends, inside=True)

@@ -171,8 +171,7 @@ def opened(model: str, **settings: Any) -> Any:
     opener = offered(prefix, "openers")
     if opener is None:
         raise InputError(
-            f"the plugin {prefix!r} opens no models: register an opener (rbpkit.openers, no longer"
-            " rbpkit.models; docs/plugins.md)"
+            f"the plugin {prefix!r} opens no models: register an opener (docs/plugins.md)"
         )
     with reason(f"the plugin {prefix!r}: its model {rest!r}"):
         return opener(rest, **settings)

@@ -70,6 +70,9 @@ class Ranker(ABC):
         """The documents in batches, as `encoding.groups`."""
         return map(padded, groups(encoded, batch_tokens, self.padding_limit))
 
+    def check_unchanged(self) -> None:  # noqa: B027  # few can change
+        """Called after the last batch: InputError if it is not the model of the first one."""
+
     @abstractmethod
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """What is known of the T scored tokens of a batch, (T,) each.

@@ -458,6 +458,8 @@ def _each_model_once(found: list[Summary], say: Callable[[str], None]) -> list[S
         used = first.manifest.model
         if manifest.model != used:
             say(f"{manifest.model} has the weights of {used}, and counts as {used}.")
+        elif summary.ce() != first.ce():
+            say(f"{used} on {manifest.corpus} is there twice, with other numbers: one is left out.")
     return [summary for summary in found if summary in kept.values()]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def check_plain_file(path: Path) -> None:
-    """InputError for what is there and no plain file: a pipe, a device, a folder."""
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""What a cell begins with that a spreadsheet would compute; the last four are wide letters."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def check_plain_file(path: Path, inputs: Iterable[object] = ()) -> None:
+    """InputError for what is there and no plain file (a pipe, a folder), or one of the inputs."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is no plain file; name another")
+    for given in inputs:
+        if Path(str(given)).expanduser().resolve() == path.resolve():
+            raise InputError(f"{path}: is read here; name another file to write")
 
 
 def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -37,7 +46,7 @@ def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
     temporary = {name: folder / f".{name}.{writer}.tmp" for name in files}
     try:
         for name, data in files.items():
-            with temporary[name].open("wb") as file:
+            with temporary[name].open("xb") as file:  # never through a link that is there
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -53,12 +62,25 @@ def write_whole(folder: Path, files: Mapping[str, bytes]) -> None:
         os.close(handle)
 
 
+def without_formula(cell: object) -> object:
+    """A cell of a table; a text that a spreadsheet would compute begins with an apostrophe.
+
+    A plain number, such as the answer -0.09, stays as it is.
+    """
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
 def as_csv(table: pd.DataFrame) -> str:
-    """The table as CSV: six significant digits, but all digits in a column of whole numbers."""
+    """The table as CSV: six significant digits, but all digits in a column of whole numbers.
+
+    No cell is a formula.
+    """
     whole_columns = {}
     for name, column in table.select_dtypes("float").items():
         whole = column.isna() | (column == np.rint(column))
         if whole.all() and not np.isinf(column).any():
             whole_columns[name] = "Int64"
-    table = table.astype(whole_columns)
+    table = table.astype(whole_columns).map(without_formula)
     return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")

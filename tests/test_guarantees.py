@@ -8,6 +8,8 @@ from conftest import ROOT
 GUARANTEES = {
     "a job that is found has the weights, tokenizer, text and settings that were asked for": """
         test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed
+        test_a_model_with_a_hook_is_never_found_done
+        test_weights_that_are_replaced_while_they_are_read test_sharded_weights
         test_a_peft_model_in_memory_is_its_base_model_with_the_adapter
         test_revision_of_a_folder_follows_its_content
         test_a_folder_that_is_called_like_one_of_the_cache_is_hashed
@@ -59,7 +61,8 @@ GUARANTEES = {
         test_a_summary_that_is_not_of_these_records_is_made_again
         test_a_summary_is_read_without_its_records""",
     "an absurd config is refused": "test_a_folder_with_a_fault_is_refused",
-    "a model in memory leaves in the mode in which it came": "test_one_front_door",
+    "a model in memory leaves in the mode in which it came": """
+        test_one_front_door test_threads_that_measure_one_model_wait_for_one_another""",
 }
 
 

@@ -2,8 +2,12 @@
 
 import copy
 import dataclasses
+import logging
 import math
 import pickle
+import sys
+import threading
+import warnings
 from types import SimpleNamespace
 
 import datasets
@@ -19,7 +23,9 @@ from transformers import (
     PreTrainedTokenizerFast,
     T5ForConditionalGeneration,
 )
+from transformers.utils import logging as transformers_logging
 
+from rbpkit import libraries
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
@@ -209,6 +215,8 @@ def changes_in_memory(network, tokenizer):
     yield network
     network.config.rms_norm_eps *= 2
     yield network
+    network.model.layers[0].self_attn.scaling *= 2  # what no config says
+    yield network
     tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()  # the same vocabulary
     yield network
     tokenizer.bos_token = tokenizer.decode([40])  # is not scored
@@ -251,6 +259,65 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
     assert not named.found_done and named.path.stem.startswith("moved")
 
 
+def test_a_model_with_a_hook_is_never_found_done(in_memory, tmp_path):
+    """No hash tells what a function does; one that the library puts on does nothing."""
+    network, tokenizer = in_memory
+    network.enable_input_require_grads()
+    plain = measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
+    assert measure(network, TEXTS, tmp_path, tokenizer=tokenizer).found_done
+    network.model.layers[0].register_forward_hook(lambda _, given, states: states * 1.5)
+    with pytest.raises(InputError, match="with other weights"):
+        measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
+    assert measure(network, TEXTS, tokenizer=tokenizer).ce() != plain.ce()
+
+
+def test_threads_that_measure_one_model_wait_for_one_another(in_memory):
+    network, tokenizer = in_memory
+    network.train()
+    done = []
+    other = threading.Thread(
+        target=lambda: done.append(measure(network, TEXTS[:2], tokenizer=tokenizer))
+    )
+    with model_in_memory(network, tokenizer):
+        other.start()
+        other.join(timeout=2)
+        assert other.is_alive() and not network.training
+    other.join()
+    assert (
+        network.training and done[0].ce() == measure(network, TEXTS[:2], tokenizer=tokenizer).ce()
+    )
+
+
+def test_loading_is_quiet_for_its_thread_alone():
+    """Another thread's lines, bars, warnings and errors go on."""
+    logger, at_work, heard = logging.getLogger("transformers"), threading.Event(), threading.Event()
+    handler, lines, bars = logging.Handler(), [], []
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logger.addHandler(handler)
+    libraries._ask_whether_quiet.cache_clear()
+    before = logger.level, [*warnings.filters], sys.stderr
+
+    def load() -> None:
+        with libraries.quiet():
+            logger.critical("unheard")
+            bars.append(transformers_logging.tqdm(range(2)))
+            at_work.set()
+            heard.wait(timeout=60)
+
+    other = threading.Thread(target=load)
+    other.start()
+    at_work.wait(timeout=60)
+    logger.critical("heard")
+    bars.append(transformers_logging.tqdm(range(2), disable=True))
+    assert (logger.level, [*warnings.filters], sys.stderr) == before
+    heard.set()
+    other.join()
+    logger.removeHandler(handler)
+    assert lines == ["heard"]
+    empty = transformers_logging.EmptyTqdm
+    assert [isinstance(bar, empty) for bar in bars] == [True, False]
+
+
 @pytest.mark.parametrize("options", [{}, {"modules_to_save": ["embed_tokens", "lm_head"]}])
 def test_a_peft_model_in_memory_is_its_base_model_with_the_adapter(in_memory, options):
     network, tokenizer = in_memory
@@ -285,6 +352,15 @@ def test_as_many_tokens_of_another_tokenizer_compare_in_bits_per_byte_alone(in_m
     other = measure(network, texts, tokenizer=tokenizer).summary
     assert one.document_tokens.tolist() == other.document_tokens.tolist()
     assert differences(one, other, (1,))["quantity"].tolist() == ["bits_per_byte"]
+
+
+def test_bytes_of_a_text_with_signs_that_stand_for_nothing(in_memory):
+    """U+FFFD is of the text, but at an end, where a letter may be cut."""
+    network, tokenizer = in_memory
+    text = "a \ufffd sign\ufffd b"
+    scored = measure(network, [text], tokenizer=tokenizer).summary.manifest.scored_bytes
+    first = tokenizer.decode(tokenizer(text)["input_ids"][:1])
+    assert scored == len(text.encode()) - len(first)
 
 
 def test_the_result_answers_from_the_records(in_memory, tmp_path):

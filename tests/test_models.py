@@ -35,6 +35,7 @@ from rbpkit import paper
 from rbpkit.architectures import paper_config, parameter_counts
 from rbpkit.checkpoints import read_tokenizer
 from rbpkit.errors import InputError
+from rbpkit.measuring import measure
 from rbpkit.models import find_model, load_model
 from rbpkit_pocket.families import V, load_tokenizer
 
@@ -205,8 +206,32 @@ def test_sharded_weights(save):
     shards = sorted(folder.glob("model-*.safetensors"))
     assert len(shards) > 1
     assert_logits(load_model(folder), reference)
-    shards[1].unlink()
-    refused(folder, shards[1].name)
+    # The index may give a shard any name: its bytes count, and no weight is in two shards.
+    index, odd = folder / "model.safetensors.index.json", folder / "part.pt"
+    shards[1].rename(odd)
+    index.write_text(index.read_text().replace(shards[1].name, odd.name))
+    before = load_model(folder)
+    assert_logits(before, reference)
+    weights = load_file(odd)
+    save_file({key: value * 2 for key, value in weights.items()}, odd, {"format": "pt"})
+    assert load_model(folder).revision != before.revision
+    key = next(iter(weights))
+    save_file({key: weights[key]}, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, f"{key} is in model.safetensors and part.pt")
+    (folder / "model.safetensors").unlink()
+    odd.unlink()
+    refused(folder, odd.name)
+
+
+def test_weights_that_are_replaced_while_they_are_read(neox, text_file):
+    found = find_model(neox)
+    change(neox, OUT, 1.0)
+    with pytest.raises(InputError, match="was changed while it was read"):
+        found.load()
+    loaded = load_model(neox, device="cpu")  # what is read from the file only when it is needed
+    (neox / WEIGHTS).write_bytes((neox / WEIGHTS).read_bytes())
+    with pytest.raises(InputError, match="was changed while it was read"):
+        measure(loaded, text_file)
 
 
 def test_weights_as_published_years_ago(save):
@@ -287,7 +312,9 @@ def test_a_tokenizer_that_is_elsewhere(kind, save, cached, tmp_path):
     by_id = load_model(folder, tokenizer="someone/tiny")
     edit_json(elsewhere / "tokenizer_config.json", note=1)
     changed = load_model(folder, tokenizer=elsewhere)
-    assert len({one.revision for one in (whole, loaded, by_id, changed)}) == 4
+    (elsewhere / "config.json").write_text('{"model_type": "gpt2"}')  # may name a class
+    other = load_model(folder, tokenizer=elsewhere)
+    assert len({one.revision for one in (whole, loaded, by_id, changed, other)}) == 5
 
 
 def test_a_folder_that_is_called_like_one_of_the_cache_is_hashed(neox, tmp_path):
@@ -567,6 +594,7 @@ def test_a_gguf_file(save):
     config = LlamaConfig(**GATED, tie_word_embeddings=True)
     folder, model = save(config)
     path = write_gguf(folder / "tiny.gguf", model)
+    with_rules_of_its_own(folder)  # of another model's tokenizer.json that lies there
     loaded = load_model(path)
     assert (loaded.name, loaded.family) == (called(folder / "tiny"), "llama")
     assert loaded.notes == {"gguf": "tiny.gguf"}
@@ -580,6 +608,9 @@ def test_a_gguf_file(save):
     other.unlink()
     (folder / "model.safetensors").unlink()
     refused(folder, "no model.safetensors there")
+    config.num_hidden_layers = 20_000
+    model.named_parameters = list  # no weights
+    refused(write_gguf(folder / "absurd.gguf", model), "num_hidden_layers is 20,000")
 
 
 class Code:

@@ -488,6 +488,10 @@ def test_a_model_that_was_measured_under_two_names_counts_once(few, tmp_path):
     assert said == ["second has the weights of another, and counts as another."]
     (summary,) = load_summaries(tmp_path, model="second")
     assert summary.manifest.model == "second"
+    write_records(tmp_path / "two/more", dataclasses.replace(few, nll=few.nll + np.float32(1)))
+    write_records(tmp_path / "two/less", few)
+    load_summaries(tmp_path / "two", say=said.append)
+    assert "is there twice, with other numbers" in said[-1]
 
 
 @pytest.mark.parametrize("name", ["counts", "ranks", "document_nll", "hits", "k_grid", "manifest"])

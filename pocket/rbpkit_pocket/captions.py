@@ -10,7 +10,6 @@ import copy
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,14 +39,7 @@ from rbpkit.encoding import (
 )
 from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
 from rbpkit.libraries import quiet
-from rbpkit.models import (
-    Dtype,
-    LoadedModel,
-    fields_in_memory,
-    in_evaluation,
-    read_model,
-    renamed,
-)
+from rbpkit.models import Dtype, LoadedModel, read_model, renamed
 from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
 from rbpkit.text_files import (
     Columns,
@@ -495,21 +487,6 @@ def load_captioner(
         about = read_model(checkpoint, options, dtype, device, kind=kind)
         loaded = _captioning_model(processor, about)
     return renamed(loaded, name or own_name, family)
-
-
-@contextmanager
-def captioner_in_memory(
-    network: PreTrainedModel, processor: Any, name: str | None = None
-) -> Iterator[CaptioningModel]:
-    """A captioner that the caller has loaded, with its processor, as `model_in_memory`."""
-    tokenizer = getattr(processor, "tokenizer", None)
-    if tokenizer is None or not hasattr(processor, "image_processor"):
-        kind = type(processor).__name__
-        raise InputError(f"a captioner in memory needs its processor, not a {kind}")
-    others = f"{processor.to_json_string()}{processor.chat_template}"
-    about = fields_in_memory(network, tokenizer, name, others)
-    with in_evaluation(about["model"]):
-        yield _captioning_model(processor, about)
 
 
 def _captioning_model(processor: Any, about: dict[str, Any]) -> CaptioningModel:

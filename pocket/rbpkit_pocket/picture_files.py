@@ -15,6 +15,11 @@ from PIL import Image, ImageOps
 
 from rbpkit.errors import InputError, reason
 
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+"""What a picture may be: others, such as EPS, are programs that Pillow has another program run."""
+MOST_PIXELS = 50_000_000
+"""Of a picture: one takes some 16 bytes a pixel."""
+
 
 @dataclass(frozen=True, eq=False)
 class Picture:
@@ -63,10 +68,13 @@ def _decoded(source: Any) -> Image.Image:
     if hasattr(source, "__array_interface__"):
         return Image.fromarray(np.asarray(source))
     if isinstance(source, bytes):
-        return Image.open(io.BytesIO(source))
-    if not os.path.isfile(source):  # a pipe would be waited for
+        source = io.BytesIO(source)
+    elif not os.path.isfile(source):  # a pipe would be waited for
         raise FileNotFoundError(f"no such file: {source}")
-    return Image.open(source)
+    picture = Image.open(source, formats=FORMATS)
+    if picture.width * picture.height > MOST_PIXELS:
+        raise ValueError(f"{picture.width:,} x {picture.height:,} pixels are too many")
+    return picture
 
 
 def source_inside(source: Any, folder: Path, where: str) -> Any:

@@ -9,21 +9,30 @@ tokenize differently.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
 
-from rbpkit.checkpoints import read_tokenizer
+from rbpkit.architectures import family_of, parameter_counts
+from rbpkit.checkpoints import (
+    Checkpoint,
+    Source,
+    find_checkpoint,
+    find_tokenizer,
+    read_tokenizer,
+    reading_options,
+)
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, JobError, one_line, reason
-from rbpkit.models import find_model
+from rbpkit.libraries import quiet
 from rbpkit.names import folder_name
 from rbpkit.ranker import Ranker
 
@@ -31,8 +40,11 @@ TIMEOUT = httpx.Timeout(600, connect=10)
 """Seconds: a server under load may keep a request waiting for minutes."""
 PAUSES = (1, 2, 4, 8)
 """Seconds before a request is tried again; five failures in a row end the measurement."""
+MOST_SECONDS, MOST_BYTES = 600, 1 << 28
+"""Of an answer: one that is slower or longer does not come from a server that ranks."""
 PROBE = "The quick brown fox jumps over the lazy dog, and 12 ducks watch."
-KEY_VARIABLE = "OPENAI_API_KEY"
+KEY_VARIABLE = "RBPKIT_API_KEY"
+"""The server that the key is for, and the key: "https://HOST:PORT KEY"."""
 NO_VLLM = "not the answer of a vLLM server"
 
 
@@ -44,10 +56,12 @@ class ServedModel(Ranker):
     The engine and its version are in `revision`, and so in the key of a job.
 
     requests: how many documents are sent at a time.
+    about: what the server said of it.
     """
 
     server: Server
     requests: int
+    about: About
     dtype: str = "served"
     device: str = "served"
     is_tried = False  # vLLM is no function of the user's
@@ -67,6 +81,21 @@ class ServedModel(Ranker):
         rank, nll, p_max = np.array(scores).T
         return {"n_greater": rank.astype(np.int32) - 1, "nll": nll, "p_max": p_max}
 
+    def check_unchanged(self) -> None:
+        """InputError if the server says something else of its model than before."""
+        now = _about(self.server, self.about.id)
+        if now != self.about:
+            raise InputError(f"{self.server.url}: was another model before, and is now {now}")
+
+
+class About(NamedTuple):
+    """What a server says of a model; root: the folder or hub id of its files, or ""."""
+
+    id: str
+    root: str
+    max_model_len: int
+    version: str
+
 
 @dataclass(frozen=True)
 class Server:
@@ -76,10 +105,15 @@ class Server:
     model: str
     client: httpx.Client = field(repr=False)
 
-    def asked(self, method: str, path: str, **content: Any) -> dict[str, Any]:
+    def asked(self, method: str, path: str, **request: Any) -> dict[str, Any]:
         """What one request gives. Raises JobError if the server is down or busy."""
+        end, content = time.monotonic() + MOST_SECONDS, bytearray()
         try:
-            answer = self.client.request(method, f"{self.url}{path}", **content)
+            with self.client.stream(method, f"{self.url}{path}", **request) as answer:
+                for part in answer.iter_bytes():
+                    content += part
+                    if len(content) > MOST_BYTES or time.monotonic() > end:
+                        raise InputError(f"{self.url}: an answer without an end")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise JobError(f"{self.url}: no answer from a server ({one_line(error)})") from error
         status = answer.status_code
@@ -87,13 +121,13 @@ class Server:
             fault = f"it asks for a key that it knows (--api-key, or {KEY_VARIABLE})"
             raise InputError(f"{self.url}: {fault}")
         if status >= 400:
-            said = " ".join(answer.text.split())[:200]
+            said = " ".join(content[:200].decode("utf-8", "replace").split())
             fault = f"status {status}: {said}"
             if status == 429 or status >= 500:
                 raise JobError(f"{self.url}: no answer from a server ({fault})")
             raise InputError(f"{self.url}: {fault}")
         with reason(f"{self.url}: {NO_VLLM}"):
-            return dict(answer.json())
+            return dict(json.loads(content))
 
     def post(self, path: str, request: dict[str, Any]) -> dict[str, Any]:
         """The JSON that a request gives, which is sent again while the server is down or busy.
@@ -133,7 +167,8 @@ class Server:
                 found = place[str(token_id)]
                 log_p, rank = found["logprob"], found["rank"]
                 largest = max(one["logprob"] for one in place.values())
-                if not (np.isfinite(log_p) and np.isfinite(largest)) or rank < 1:
+                is_rank = type(rank) is int and 0 < rank < 2**31
+                if not (is_rank and -np.inf < log_p <= largest <= 1e-3):
                     raise InputError(f"{self.url}: token {token_id} has rank {rank}, log p {log_p}")
                 scores.append((rank, -log_p, float(np.exp(largest))))
             return scores
@@ -146,7 +181,7 @@ def is_address(source: str) -> bool:
 
 def served_name(address: str) -> str:
     """The name of the only model behind an address. Raises InputError as `served_model`."""
-    return _name_of(_about(_server_at(address), None)["id"])
+    return _name_of(_about(_server_at(address), None).id)
 
 
 def _name_of(id: str) -> str:
@@ -172,48 +207,46 @@ def served_model(
 
     Its tokenizer and config come from the folder or hub id that the server names as its root, or
     from `tokenizer`; S, V and family from that config, or from `size`,
-    `vocabulary` and `family`.
+    `vocabulary` and `family`. Nothing there is run.
 
     Raises InputError if there is no vLLM server, for several models unless one is named, without a
     tokenizer or S, and if the tokenizer is not the server's.
     """
-    from rbpkit.architectures import family_of, parameter_counts
-
-    asked = _server_at(f"{scheme}:{rest}", api_key)
-    url = asked.url
-    about = _about(asked, served_model)
-    connection = replace(asked, model=about["id"])
-    version = connection.asked("GET", "/version").get("version", "unknown")
-
-    root = str(about.get("root") or "")
-    config = _config(root)
-    read_here = _tokenizer(os.fspath(tokenizer or root), config, url)
-    counts = None if config is None else parameter_counts(config)
-    S = size or (counts and counts.S)
-    V = vocabulary or (counts and counts.V)
-    if not S or not V:
+    server = _server_at(f"{scheme}:{rest}", api_key)
+    about = _about(server, served_model)
+    server = replace(server, model=about.id)
+    files = _files_of(about, tokenizer, server.url)
+    options: dict[str, Any] = {"trust_remote_code": False}
+    with suppress(Exception), quiet():  # no config there, a class that is not known
+        options = reading_options(files, Source())
+    config = options.get("config")
+    if config is not None and not (size and vocabulary):
+        counts = parameter_counts(config)
+        size, vocabulary = size or counts.S, vocabulary or counts.V
+    if not size or not vocabulary:
         raise InputError(
-            f"{url}: S and V of {about['id']} cannot be read from its config ({root or 'no root'});"
-            " give --size (non-embedding parameters) and --vocabulary"
+            f"{server.url}: S and V of {about.id} cannot be read from its config"
+            f" ({about.root or 'no root'}); give --size (non-embedding parameters) and --vocabulary"
         )
-    _check_tokenizer(connection, read_here)
-    here = Path(root).is_dir()
-    weights = find_model(root).revision if here else root or about["id"]
-    notes = {"served": f"by vLLM {version}, in the dtype of the server"}
+    with reason(f"{server.url}: {files.tokenizer}: no tokenizer"), quiet():
+        read_here = read_tokenizer(files.tokenizer, options)
+    _check_tokenizer(server, read_here)
+    notes = {"served": f"by vLLM {about.version}, in the dtype of the server"}
     quantised = getattr(config, "quantization_config", None)
     if quantised:
         notes["quantised"] = str(dict(quantised).get("quant_method", "yes"))
     # A prompt and one new token have to fit.
-    context = int(about.get("max_model_len") or 0) - 1
+    context = about.max_model_len - 1
     return ServedModel(
-        server=connection,
+        server=server,
         requests=requests,
+        about=about,
         tokenizer=read_here,
-        name=name or _name_of(about["id"]),
-        revision=f"vllm-{version}:{weights}",
+        name=name or _name_of(about.id),
+        revision=f"vllm-{about.version}:{files.revision}",
         family=family or (family_of(config) if config is not None else "served"),
-        S=int(S),
-        V=int(V),
+        S=int(size),
+        V=int(vocabulary),
         context=context if context > 0 else None,
         notes=notes,
     )
@@ -225,47 +258,61 @@ open_https = functools.partial(served_model, "https")
 
 def _server_at(address: str, api_key: str | None = None) -> Server:
     """The server at an address, without a model."""
-    url = address.rstrip("/").removesuffix("/v1").rstrip("/")
-    key = api_key or os.environ.get(KEY_VARIABLE, "")
+    if "@" in address:  # it would be shown
+        raise InputError("the address of a server holds no user and password; give --api-key")
+    url = _without_path(address)
+    server, _, key = os.environ.get(KEY_VARIABLE, "").partition(" ")
+    if api_key is not None or _without_path(server) != url:
+        key = api_key or ""
     if not (key.isascii() and key.isprintable()):  # the library's error would show it
         raise InputError(f"the key (--api-key, or {KEY_VARIABLE}) has letters that cannot be sent")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return Server(url, "", httpx.Client(timeout=TIMEOUT, headers=headers))
 
 
-def _about(server: Server, wanted: str | None) -> dict[str, Any]:
+def _without_path(address: str) -> str:
+    return address.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def _about(server: Server, wanted: str | None) -> About:
     """What the server says of the model that is asked for, or of its only one."""
     try:
         listed = server.asked("GET", "/v1/models")
+        version = server.asked("GET", "/version").get("version", "unknown")
     except JobError as error:  # nothing has begun
         raise InputError(f"{error}; is it running, and at this address?") from error
     with reason(f"{server.url}: {NO_VLLM}"):
         models = {one["id"]: one for one in listed["data"]}
     if wanted is None and len(models) == 1:
-        return next(iter(models.values()))
+        [wanted] = models
     if wanted is None or wanted not in models:
         fault = "several models" if wanted is None else f"no model {wanted!r}"
         raise InputError(f"{server.url}: {fault}; choose --served-model {' or '.join(models)}")
-    return models[wanted]
+    about = models[wanted]
+    with reason(f"{server.url}: {NO_VLLM}"):
+        root, most = about.get("root") or "", int(about.get("max_model_len") or 0)
+        words = json.dumps([wanted, root, version])
+        if len(words) > 1000 or not all(isinstance(one, str) for one in (wanted, root, version)):
+            raise TypeError("id, root and version must be short strings")
+        f"{wanted}{root}{version}".encode()
+    return About(wanted, root, most, version)
 
 
-def _config(root: str) -> Any:
-    """The config of the folder or hub id that the server names; None if it cannot be had here."""
-    from transformers import AutoConfig
-
-    with suppress(Exception):  # no such folder here, no network, a class that is not known
-        return AutoConfig.from_pretrained(root)
-    return None
-
-
-def _tokenizer(source: str, config: Any, url: str) -> Any:
-    from transformers import AutoTokenizer
-
-    where = Path(source)
-    with reason(f"{url}: no tokenizer in {source or 'the root that it names'}; give --tokenizer"):
-        if where.is_dir():
-            return read_tokenizer(where, {"config": config} if config else {})
-        return AutoTokenizer.from_pretrained(source)
+def _files_of(about: About, tokenizer: str | os.PathLike[str] | None, url: str) -> Checkpoint:
+    """The files that the server names, as far as they are here, with the tokenizer."""
+    source = Source(tokenizer=tokenizer)
+    if about.root:
+        with suppress(InputError), quiet():
+            found = find_checkpoint(about.root, source)
+            # Which commit of the hub the server has is not known.
+            contents = found.contents if found.hub_id is None else (about.root, *found.contents[1:])
+            return replace(found, contents=contents)
+    if tokenizer is None:
+        where = about.root or "the root that it names"
+        raise InputError(f"{url}: no tokenizer in {where}; give --tokenizer")
+    folder, content = find_tokenizer(tokenizer, source)
+    name = about.root or about.id
+    return Checkpoint(folder, about.id, (name, content), tokenizer=folder)
 
 
 def _check_tokenizer(server: Server, tokenizer: Any) -> None:

@@ -120,6 +120,14 @@ def test_a_table_that_cannot_be_is_refused(table, says):
         measure(ScoreTable(table, **ABOUT), TEXTS)
 
 
+def test_another_size_amends_what_is_done(tmp_path):
+    for S, V in ((12, 4096), (13, 5000)):
+        table = ScoreTable(scores(), **{**ABOUT, "S": S, "V": V})
+        measure(table, TEXTS, tmp_path)
+        (found,) = load_summaries(tmp_path)
+        assert (found.manifest.S, found.manifest.V) == (S, V)
+
+
 def peeks(ids, logits):
     """At each place the next id gets one more."""
     logits[np.arange(len(ids))[:, None], np.arange(ids.shape[1] - 1), ids[:, 1:]] += 1

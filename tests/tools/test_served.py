@@ -1,13 +1,14 @@
 """A model behind a vLLM server: recorded answers of a real one, and servers that misbehave."""
 
 import json
+import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import assert_same_columns, content, study_file, write_jsonl
+from conftest import assert_same_columns, content, edit_json, study_file, write_jsonl
 
 from rbpkit import InputError, load_model, load_summaries, measure
 from rbpkit.tools import served
@@ -91,6 +92,46 @@ def test_a_key_is_sent_and_written_nowhere(server, tmp_path):
     assert "secret-123" not in str(caught.value)
 
 
+def test_a_key_is_sent_only_to_its_server(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "of another")
+    monkeypatch.setenv(served.KEY_VARIABLE, f"{server.url}0 secret")  # another port
+    served.served_name(server.url)
+    monkeypatch.setenv(served.KEY_VARIABLE, f"{server.url} secret")
+    served.served_name(server.url)
+    assert server.keys == [None, None, "Bearer secret", "Bearer secret"]
+    with pytest.raises(InputError) as caught:
+        load_model(server.url.replace("//", "//user:secret@"))
+    assert "secret" not in str(caught.value)
+
+
+def test_another_model_that_answers_at_the_end_is_noticed(server, tmp_path):
+    asked = []
+
+    def swap(path, content, status):
+        asked.append(path)
+        if path == "/version" and "/v1/completions" in asked:
+            content = {"version": "0.33.0"}
+        return content, status
+
+    server.change = swap
+    with pytest.raises(InputError, match="was another model before"):
+        measure(server.url, RECORDED["texts"], tmp_path)
+    assert not content(tmp_path)
+
+
+def test_no_code_of_a_folder_that_a_server_names_is_run(server, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda *_: asked.append(1) or "y")
+    root = shutil.copytree(paths.MODELS / MODEL, tmp_path / "root")
+    edit_json(root / "config.json", model_type="mine", auto_map={"AutoConfig": "mine.Config"})
+    (root / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    about = {"id": MODEL, "root": str(root), "max_model_len": 257}
+    server.change = _at("/v1/models", {"data": [about]})
+    with pytest.raises(InputError, match="give --size"):
+        load_model(server.url)
+    assert not asked and not (tmp_path / "ran").exists()
+
+
 def _at(page, content, status=200):
     return lambda path, was, code: (content, status) if path == page else (was, code)
 
@@ -126,13 +167,19 @@ def _with_rank(places, **values):
         (_places(lambda places: [places[0], {}, *places[2:]]), "KeyError"),
         (_places(lambda places: _with_rank(places, logprob=float("nan"))), "log p nan"),
         (_places(lambda places: _with_rank(places, rank=0)), "has rank 0"),
-        (_places(lambda places: _with_rank(places, rank=None)), "not the answer of a vLLM server"),
+        (_places(lambda places: _with_rank(places, rank=True)), "has rank True"),
+        (_places(lambda places: _with_rank(places, rank=7.5)), "has rank 7.5"),
+        (_places(lambda places: _with_rank(places, logprob=5.0)), "log p 5"),
+        (_at("/version", {"version": {"a": 1}}), "must be short strings"),
+        (_at("/v1/models", b" " * 10**6), "an answer without an end"),
+        (_places(lambda places: _with_rank(places, rank=None)), "has rank None"),
     ],
 )
 def test_what_a_server_does_wrong_is_one_line_and_nothing_is_written(
-    server, tmp_path, change, says
+    server, tmp_path, monkeypatch, change, says
 ):
     server.change = change
+    monkeypatch.setattr(served, "MOST_BYTES", 10**5)
     with pytest.raises(InputError, match=says) as caught:
         measure(server.url, RECORDED["texts"], tmp_path / "out")
     assert "\n" not in str(caught.value)

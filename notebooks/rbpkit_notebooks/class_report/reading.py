@@ -72,12 +72,6 @@ def unpacked(path: Path, goal: Path) -> Path:
     return goal
 
 
-def printable(text: str) -> str:
-    """The text on one line; half characters and what moves a terminal's cursor as escapes."""
-    signs = [sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text]
-    return "".join(signs)
-
-
 def cut(text: str, most: int = MOST_IN_A_CELL) -> str:
     """The text's first characters."""
     return text if len(text) <= most else f"{text[:most]} ..."

@@ -1,19 +1,15 @@
-"""The tables of a class as CSV in which no cell is a formula."""
+"""The tables of a class as CSV."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
+from rbpkit.errors import printable
 from rbpkit.writing import as_csv, write_whole
-from rbpkit_notebooks.class_report.reading import cut, printable
-
-FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-"""What a cell begins with that a spreadsheet would compute; the last four are wide letters."""
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+from rbpkit_notebooks.class_report.reading import cut
 
 
 def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -26,19 +22,9 @@ def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def without_formula(cell: object) -> object:
-    """A cell of a table; a text that a spreadsheet would compute begins with an apostrophe.
-
-    A plain number, such as the answer -0.09, stays as it is.
-    """
-    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
-        return cell
-    return f"'{cell}"
-
-
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
     """Write NAME.csv for each table, all or none."""
     files = {}
     for name, rows in tables.items():
-        files[f"{name}.csv"] = as_csv(rows.map(without_formula)).encode()
+        files[f"{name}.csv"] = as_csv(rows).encode()
     write_whole(folder, files)

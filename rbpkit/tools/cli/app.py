@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
@@ -12,7 +13,7 @@ from typing import Any, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from rbpkit import __version__, plugins
-from rbpkit.errors import InputError, one_line
+from rbpkit.errors import InputError, one_line, printable
 
 # Each is loaded when it is used, as torch takes seconds. Name -> where it is, and its help.
 COMMANDS = {
@@ -33,8 +34,8 @@ TAKE_SEVERAL = ("measure", "look", "predict")
 
 
 def say(line: str) -> None:
-    """A line for people, on standard error."""
-    print(line, file=sys.stderr)
+    """A line for people, on standard error; a name in it may be from anywhere."""
+    print(printable(line), file=sys.stderr)
 
 
 def new_app(name: str, help: str, **more: Any) -> App:
@@ -88,6 +89,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    warnings.simplefilter("ignore")  # of libraries, to those who write programs
     words = sys.argv[1:]
     try:
         command_line(words)(words, exit_on_error=False, print_error=False)
@@ -97,7 +99,9 @@ def main() -> None:
         _end(str(error), getattr(error, "status", 2))
     except ImportError as error:
         _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a library in Rust may panic
         _end(one_line(error), 2)
     raise SystemExit(0)
 

@@ -17,7 +17,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 from pandas.api.types import is_numeric_dtype
 
-from rbpkit.errors import InputError, nearest
+from rbpkit.errors import InputError, nearest, printable
 from rbpkit.fit import by_tokenizer
 from rbpkit.manifest import KEY
 from rbpkit.paired import MOST_OTHER_TEXT
@@ -25,11 +25,19 @@ from rbpkit.records import load_summaries
 from rbpkit.resolution import few_units
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
+from rbpkit.writing import without_formula
 
 RecordsDir = Annotated[Path, Parameter(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, Parameter(help="A parameter file, as params/pocket.yaml.")]
 Out = Annotated[str, Parameter(help="The folder that records go to.")]
 Ks = Annotated[tuple[PositiveInt, ...], Parameter("--k", help="k of RBP_k; may be repeated.")]
+
+MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>$|~&"})
+LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+"""What would be more than text, as a name may hold it -> how it is written."""
 
 SPREAD_OUT = Parameter(name="*")
 """Each field of a dataclass is an option of its own."""
@@ -173,28 +181,46 @@ def print_table(table: pd.DataFrame, form: Form = TEXT_TABLE, digits: int = 4) -
         table = table[asked]
     if form.is_json:
         print(json.dumps(rows_of(table)))
-    elif form.format == "csv":
-        print(table.to_csv(index=False), end="")
+        return
+    words = [name for name in table if not is_numeric_dtype(table[name])]
+    table = table.assign(**{name: table[name].map(_as_text) for name in words})
+    if form.format == "csv":
+        print(table.map(without_formula).to_csv(index=False), end="")
     elif form.format == "text":
         print(table.to_string(index=False, na_rep="", float_format=f"{{:.{digits}f}}".format))
     elif form.format == "md":
-        cells = table.replace(r"([\\|])", r"\\\1", regex=True)
         # A hash may look like a number, and is none.
-        words = [place for place, name in enumerate(table) if not is_numeric_dtype(table[name])]
-        look = {"floatfmt": f".{digits}f", "missingval": "", "disable_numparse": words}
-        print(_with_symbols(cells.to_markdown(index=False, **look)))
+        places = [table.columns.get_loc(name) for name in words]
+        look = {"floatfmt": f".{digits}f", "missingval": "", "disable_numparse": places}
+        print(_with_symbols(table, words, MARKDOWN).to_markdown(index=False, **look))
     else:
-        text = table.to_latex(index=False, escape=True, na_rep="", float_format=f"%.{digits}f")
-        print(_with_symbols(text), end="")
+        text = _with_symbols(table, words, LATEX)
+        decimals = f"%.{digits}f"
+        print(text.to_latex(index=False, na_rep="", float_format=decimals), end="")
+
+
+def _as_text(cell: object) -> object:
+    """A cell; of a text what prints."""
+    return printable(cell) if isinstance(cell, str) else cell
+
+
+def _with_symbols(
+    table: pd.DataFrame, words: Iterable[str], escapes: dict[int, str]
+) -> pd.DataFrame:
+    """A table for Markdown or LaTeX: names are text, and quantities the paper's symbols."""
+
+    def written(name: object) -> object:
+        return name.translate(escapes) if isinstance(name, str) else name
+
+    def symbol(name: str) -> str:
+        name = re.sub(r"^RBP\\_(\d+)", r"$\\mathrm{RBP}_{\1}$", str(written(name)))
+        return re.sub("^R2$", "$R^2$", name)
+
+    cells = {name: table[name].map(symbol if name == "quantity" else written) for name in words}
+    return table.assign(**cells).rename(columns=symbol)
 
 
 def rows_of(table: pd.DataFrame) -> list[dict]:
     """The rows as JSON has them, which knows no NaN."""
     with_nulls = table.astype(object).where(table.notna(), None)
     return with_nulls.to_dict("records")
-
-
-def _with_symbols(text: str) -> str:
-    """A table of Markdown or LaTeX with the paper's symbols."""
-    text = re.sub(r"\bRBP\\?_(\d+)", r"$\\mathrm{RBP}_{\1}$", text)
-    return re.sub(r"\bR2\b", "$R^2$", text)

@@ -138,9 +138,7 @@ def look(
     if (text is None) == (corpus is None):
         raise InputError("give --text, or --corpus and --document")
     if out is not None:
-        check_plain_file(out)
-        if text is not None and out.resolve() == text.resolve():
-            raise InputError(f"--out {out}: is the text itself; name another file")
+        check_plain_file(out, inputs=(text, corpus, *model))
     if text is not None:
         words = Corpus(text.name, (read_txt(text),))
     else:

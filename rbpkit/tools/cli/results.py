@@ -93,11 +93,13 @@ def fit(
     for line in family_lines(summaries):
         say(line)
     curves = curves_of_all(summaries, k)
+    if figure is not None:
+        points = plots.curve_points("measured", curves)
+        _check_points(figure.with_suffix(".csv"), points)
     fits = fit_curves(curves)
     _say_refused("no fit", fits.refused, all_of_them=fits.table.empty)
     print_table(fits.table, form)
     if figure is not None:
-        points = plots.curve_points("measured", curves)
         drawn = plots.law_figure(curves, x.rpartition(":")[2] if x else plots.SIZE, palette)
         plots.save(drawn, points, str(folder), figure.stem, form_of_figure)
         say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
@@ -118,6 +120,13 @@ def _with_axis(summaries: Sequence[Summary], x: str) -> list[Summary]:
         manifest = summary.manifest.model_copy(update={"S": value_of[name]})
         placed.append(replace(summary, manifest=manifest))
     return placed
+
+
+def _check_points(file: Path, points: pd.DataFrame) -> None:
+    """InputError if a file is there that is not the points of such a figure."""
+    check_plain_file(file)
+    if file.exists() and not file.read_bytes().startswith(",".join(points).encode()):
+        raise InputError(f"{file}: is there, and not the points of a figure; name another figure")
 
 
 def _say_refused(what: str, refused: Sequence[str], all_of_them: bool) -> None:

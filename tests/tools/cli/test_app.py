@@ -1,5 +1,6 @@
 """The command line as a user meets it: tables, JSON, one-line errors, exit codes."""
 
+import dataclasses
 import json
 import shutil
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import COMMAND_LINE, ROOT, save_model
 from test_records import make_records
@@ -184,6 +186,41 @@ def test_a_fault_of_a_library_is_one_line(rbpkit, monkeypatch):
     monkeypatch.setattr("rbpkit.tools.cli.study.load_params", fail)
     status, _, err = rbpkit("fetch", "any.yaml")
     assert (status, err) == (2, "rbpkit: RuntimeError: the disk is gone\n")
+
+
+HOSTILE = "=1\x1b[2J <b>|[x](y) \\input{z} $\\frac"
+
+
+def test_a_name_from_anywhere_is_text_wherever_it_is_shown(rbpkit, tmp_path):
+    records = make_records(np.arange(12) + 20)
+    for S in (10, 100, 1000):
+        about = {"model": f"{HOSTILE}{S}", "family": HOSTILE, "corpus": HOSTILE, "S": S}
+        manifest = records.manifest.model_copy(update=about | {"revision": f"{S}"})
+        nll = records.nll + np.float32(1 / S)
+        write_records(tmp_path, dataclasses.replace(records, manifest=manifest, nll=nll))
+    shown = {}
+    for form in ("text", "csv", "md", "latex"):
+        asked = ("show", tmp_path, "--columns", "model,family", "--format", form)
+        status, shown[form], _ = rbpkit(*asked)
+        assert status == 0 and "\x1b" not in shown[form]
+    assert "\n'=1" in shown["csv"]
+    assert r"\<b\>\|\[x\](y) \\input{z} \$" in shown["md"]
+    assert r"\textbackslash{}input\{z\} \$\textbackslash{}frac" in shown["latex"]
+    (tmp_path / "law.csv").write_text("of,another\n")
+    asked = ("fit", tmp_path, "--k", 3, "--figure", tmp_path / "law.png")
+    status, _, err = rbpkit(*asked)
+    assert status == 2 and "law.csv: is there" in err and "\x1b" not in err
+    (tmp_path / "law.csv").unlink()
+    for _ in range(2):
+        assert rbpkit(*asked)[0] == 0
+    assert (tmp_path / "law.png").is_file()
+
+
+def test_no_output_is_an_input(rbpkit, ladder, text_file):
+    before = text_file.read_bytes()
+    asked = ("look", "--model", ladder[0], "--corpus", text_file, "--document", 1)
+    status, _, err = rbpkit(*asked, "--out", text_file)
+    assert status == 2 and "is read here" in err and text_file.read_bytes() == before
 
 
 def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, measuring):

@@ -22,12 +22,12 @@ from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries, slug
 from rbpkit.tools.study.notebooks import from_twin, notebook_names
+from rbpkit.writing import without_formula
 from rbpkit_notebooks.class_report.answers import read_answers
 from rbpkit_notebooks.class_report.hand_ins import HandIns, find_hand_ins
 from rbpkit_notebooks.class_report.reading import read_bytes
 from rbpkit_notebooks.class_report.run import run_class
 from rbpkit_notebooks.class_report.studies import study_slopes
-from rbpkit_notebooks.class_report.tables import without_formula
 from rbpkit_pocket import paths
 
 ROOT = Path(__file__).resolve().parents[3]
