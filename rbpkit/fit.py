@@ -265,6 +265,7 @@ class Curve:
     - value: (n,) the quantity at each S.
     - figure: where the paper plots it, if it does.
     - tokens: (n,) how many each model scored; units: of the documents. None if not known.
+    - in_ce: whether S holds the models' CE in nats (`curves_in_ce`), with which the loss rises.
     """
 
     corpus: str
@@ -276,6 +277,7 @@ class Curve:
     figure: str = ""
     tokens: np.ndarray | None = None
     units: int | None = None
+    in_ce: bool = False
 
     @property
     def title(self) -> str:
@@ -294,7 +296,8 @@ class Curve:
         misses = None
         if self.tokens is not None and self.quantity.startswith("RBP_"):
             misses = (1 - self.value) * self.tokens
-        return doubts(self.S, fit.alpha_interval, misses, self.units)
+        exponent = fit.slope_interval if self.in_ce else fit.alpha_interval
+        return doubts(self.S, exponent, misses, self.units)
 
 
 def curve_of(
@@ -329,16 +332,31 @@ def curve_of(
     repeated = sorted({model for model in names if names.count(model) > 1})
     if repeated:
         raise InputError(f"measured more than once on {corpus}: {', '.join(repeated)}")
-    units = [np.unique(one.document_units).size for one in chosen if isinstance(one, Summary)]
+    S = [model.manifest.S for model in chosen]
+    return _curve(chosen, corpus, family, name, S, [quantity(model) for model in chosen])
+
+
+def _curve(
+    models: Sequence[Measured],
+    corpus: str,
+    family: str,
+    name: str,
+    S: Sequence[float],
+    value: Sequence[float],
+    in_ce: bool = False,
+) -> Curve:
+    """The curve of these models, which are in the order of S."""
+    units = [np.unique(one.document_units).size for one in models if isinstance(one, Summary)]
     return Curve(
         corpus=corpus,
         family=family,
         quantity=name,
-        models=names,
-        S=np.array([model.manifest.S for model in chosen], dtype=np.float64),
-        value=np.array([quantity(model) for model in chosen], dtype=np.float64),
-        tokens=np.array([model.manifest.tokens for model in chosen]),
+        models=tuple(model.manifest.model for model in models),
+        S=np.array(S, dtype=np.float64),
+        value=np.array(value, dtype=np.float64),
+        tokens=np.array([model.manifest.tokens for model in models]),
         units=min(units, default=None),
+        in_ce=in_ce,
     )
 
 
@@ -477,6 +495,26 @@ def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve
         curves.append(ce_curve(measured, corpus, family))
         for k in ks:
             curves.append(rbp_curve(measured, k, corpus, family))
+    return curves
+
+
+def curves_in_ce(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
+    """RBP_k of all models of a text against their CE (nats) in the place of S, ascending.
+
+    A law in CE is -log RBP_k ~ CE^eps_k, and its slope is eps_k. Its models may be of any family,
+    and checkpoints of one run. Raises InputError if the models of a text did not score the same
+    tokens.
+    """
+    measured = list(measured)
+    curves = []
+    for corpus in sorted({model.manifest.corpus for model in measured}):
+        models = [model for model in measured if model.manifest.corpus == corpus]
+        check_same_tokens(models, corpus)
+        models.sort(key=lambda model: model.ce())
+        CE = [model.ce() for model in models]
+        for k in ks:
+            rbp = [model.rbp(k) for model in models]
+            curves.append(_curve(models, corpus, "all", f"RBP_{k}", CE, rbp, in_ce=True))
     return curves
 
 

@@ -466,10 +466,12 @@ def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
         for model, S, value, loss in zip(
             curve.models, curve.S, curve.value, curve.loss, strict=True
         ):
-            rows.append((*about, model, curve.quantity, int(S), value, loss))
+            rows.append((*about, model, curve.quantity, S, value, loss))
     columns = ["source", "corpus", "family", "model", "quantity", "S", "value", "loss"]
-    types = {"S": "int64", "value": "float64", "loss": "float64"}
-    return pd.DataFrame(rows, columns=columns).astype(types)  # also if there is no curve
+    types = dict.fromkeys(["S", "value", "loss"], "float64")
+    table = pd.DataFrame(rows, columns=columns).astype(types)  # also if there is no curve
+    is_count = (table["S"] % 1 == 0) & (table["S"] < 2**53)  # and not CE, or FLOPs
+    return table.astype({"S": "int64"}) if is_count.all() else table
 
 
 def save(

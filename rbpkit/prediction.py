@@ -27,6 +27,8 @@ def predict_sizes(
 ) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
+    Of a law in CE (`fit.curves_in_ce`) the sizes are losses in nats a token.
+
     force: use a law in doubt for any size, and not only up to DOUBTFUL_DECADES outside.
 
     The table's columns, one row for each curve and size:
@@ -43,7 +45,7 @@ def predict_sizes(
     """
     for size in sizes:
         if not (math.isfinite(size) and size > 0):
-            raise InputError(f"a size must be a positive number of parameters, not {size:g}")
+            raise InputError(f"a size or a CE must be a positive number, not {size:g}")
     rows, refused = [], []
     for curve in curves:
         try:

@@ -13,8 +13,7 @@ from cyclopts import CoercionError, Parameter, Token
 from cyclopts.types import NonNegativeInt
 
 from rbpkit.errors import InputError, reason
-from rbpkit.fit import curves_of_all, family_lines, fit_curves
-from rbpkit.loss_law import LossFit, fit_against_ce, loss_table, predict_from_ce
+from rbpkit.fit import curves_in_ce, curves_of_all, family_lines, fit_curves
 from rbpkit.paired import TWO_TOKENIZERS, differences, most_different, same_tokens
 from rbpkit.plugins import pairs_rule
 from rbpkit.prediction import predict_sizes
@@ -80,19 +79,18 @@ def fit(
     if figure is not None:
         from rbpkit import plots  # of the extra `figures`
 
-        if against == "ce":
-            raise InputError("--figure draws the laws in size; leave --against ce out")
         folder = folder_to_write(str(figure.parent), "--figure")
         form_of_figure = plots.figure_format(figure.suffix.removeprefix("."))
     summaries = chosen.load(records)
     if against == "ce":
-        print_table(loss_table(_lines_in_ce(summaries, k)), form)
-        return
-    if x is not None:
-        summaries = _with_axis(summaries, x)
-    for line in family_lines(summaries):
-        say(line)
-    curves = curves_of_all(summaries, k)
+        curves, axis = curves_in_ce(summaries, k), "CE, nats a token"
+    else:
+        axis = None
+        if x is not None:
+            summaries, axis = _with_axis(summaries, x), x.rpartition(":")[2]
+        for line in family_lines(summaries):
+            say(line)
+        curves = curves_of_all(summaries, k)
     if figure is not None:
         points = plots.curve_points("measured", curves)
         _check_points(figure.with_suffix(".csv"), points)
@@ -100,7 +98,7 @@ def fit(
     _say_refused("no fit", fits.refused, all_of_them=fits.table.empty)
     print_table(fits.table, form)
     if figure is not None:
-        drawn = plots.law_figure(curves, x.rpartition(":")[2] if x else plots.SIZE, palette)
+        drawn = plots.law_figure(curves, axis or plots.SIZE, palette)
         plots.save(drawn, points, str(folder), figure.stem, form_of_figure)
         say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
 
@@ -135,13 +133,6 @@ def _say_refused(what: str, refused: Sequence[str], all_of_them: bool) -> None:
         raise InputError(f"{what}: {refused[0]}")
     for fault in refused:
         say(f"{what}: {fault}")
-
-
-def _lines_in_ce(summaries: Sequence[Summary], ks: Sequence[int]) -> list[LossFit]:
-    """The lines of log(-log RBP_k) on log CE; a line on standard error for each that is missing."""
-    fits, refused = fit_against_ce(summaries, ks)
-    _say_refused("no fit", refused, all_of_them=not fits)
-    return fits
 
 
 # -- predictions ------------------------------------------------------------------------------
@@ -197,17 +188,23 @@ def predict(
     assert records is not None, "one of the two is there"
     summaries = chosen.load(records)
     if ce:
-        print_table(predict_from_ce(_lines_in_ce(summaries, k), ce, level), form)
-        return
-    family_lines(summaries)  # refuses two models of one size
-    predicted = predict_sizes(curves_of_all(summaries, k), size, level, force)
+        curves = curves_in_ce(summaries, k)
+    else:
+        family_lines(summaries)  # refuses two models of one size
+        curves = curves_of_all(summaries, k)
+    predicted = predict_sizes(curves, ce or size, level, force)
     table = predicted.table
     _say_refused("no prediction", predicted.refused, all_of_them=table.empty)
     outside = table.loc[table["decades"] != 0, ["family", "S", "decades"]]
     for family, S, decades in outside.drop_duplicates().itertuples(index=False):
         place = "beyond the largest" if decades > 0 else "below the smallest"
-        say(f"warning: {family}: {S:.6g} is {abs(decades):.2f} decades {place} size measured")
-    print_table(table.assign(S=[round(S) for S in table["S"]]), form)
+        what = "CE" if ce else "size"
+        say(f"warning: {family}: {S:.6g} is {abs(decades):.2f} decades {place} {what} measured")
+    if ce:
+        table = table.rename(columns={"S": "CE"})
+    else:
+        table["S"] = [round(S) for S in table["S"]]
+    print_table(table, form)
 
 
 def _predict_pairs(path: Path, registered: bool, form: Form) -> None:

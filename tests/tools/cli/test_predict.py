@@ -64,7 +64,7 @@ def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit, tmp_path):
         ("--size=-1e6", "must be a positive number"),
         ("", "give --records with"),
         ("--size 1e6 --family Llama", "no family 'Llama'; there are Pythia"),
-        ("--ce -1", "must be positive"),
+        ("--ce -1", "must be a positive number"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(predict, arguments, message):
@@ -95,11 +95,16 @@ def test_a_model_of_which_only_the_loss_is_known(predict, rbpkit, folder, tmp_pa
     slope, intercept = np.polyfit(x, y, 1)
     expected = math.exp(-math.exp(intercept + slope * math.log(3.5)))
     assert inside["RBP"] == pytest.approx(expected) and inside["note"] == ""
-    assert "outside the measured" in outside["note"]
+    assert inside["decades"] == 0 and outside["decades"] == pytest.approx(
+        math.log10(9 / max(one.ce() for one in chosen))
+    )
     given = ("fit", folder, "--against", "ce", "--k", 1, "--json")
     status, out, _ = rbpkit(*given)
-    assert status == 0 and json.loads(out)[0]["eps"] == pytest.approx(slope)
-    assert rbpkit(*given, "--figure", tmp_path / "axis.png")[0] == 2
+    assert status == 0 and json.loads(out)[0]["slope"] == pytest.approx(slope)
+    assert rbpkit(*given, "--figure", tmp_path / "axis.png")[0] == 0
+    assert pd.read_csv(tmp_path / "axis.csv")["S"].tolist() == pytest.approx(
+        np.exp(sorted(x)), rel=1e-5
+    )
 
 
 def test_a_table_for_a_page_or_a_program(rbpkit, folder):

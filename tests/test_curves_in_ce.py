@@ -1,4 +1,4 @@
-"""Accuracy from loss: the lines of measured models against cross-entropy."""
+"""The lines of measured models against cross-entropy, and models that are on no common line."""
 
 import dataclasses
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from made_summaries import made
 
-from rbpkit import InputError, loss_law
-from rbpkit.fit import by_tokenizer, fit_all
+from rbpkit import InputError, fit_curves
+from rbpkit.fit import by_tokenizer, curves_in_ce, fit_all
+from rbpkit.prediction import predict_sizes
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_models_that_did_not_score_the_same_tokens_are_on_no_common_line(name, m
     other = dataclasses.replace(last, manifest=last.manifest.model_copy(update={name: value}))
     says = r"V4096-2000 \(m1.*\) and V4096-other" if name == "targets" else f"different {name}"
     with pytest.raises(InputError, match=says):
-        loss_law.fit_against_ce([*four, other], [1])
+        curves_in_ce([*four, other], [1])
 
 
 def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
@@ -38,7 +39,7 @@ def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
         known = one.manifest.model_copy(update={"targets": "ab12cd34", "model": name})
         others.append(dataclasses.replace(one, manifest=known))
     mixed = [*models, *others]
-    for laws in (loss_law.fit_against_ce, fit_all):
+    for laws in (curves_in_ce, fit_all):
         with pytest.raises(InputError, match="--by-tokenizer"):
             laws(mixed, [1])
     table = fit_all(by_tokenizer(mixed), [1]).table
@@ -48,20 +49,17 @@ def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
 
 
 def test_the_lines_of_measured_models_against_cross_entropy(models):
-    fits, refused = loss_law.fit_against_ce(models, [1, 10])
-    assert not refused and [fit.k for fit in fits] == [1, 10]
-    fit = fits[0]
+    curves = curves_in_ce(models, [1, 10])
+    assert [curve.quantity for curve in curves] == ["RBP_1", "RBP_10"]
     # Least squares of log(-log RBP_k) on log CE, written out.
-    x, y = np.log(fit.ce), np.log(-np.log(fit.rbp))
+    x = np.log([model.ce() for model in models])
+    y = np.log([-np.log(model.rbp(1)) for model in models])
     slope, intercept = np.polyfit(x, y, 1)
-    assert fit.line.slope == pytest.approx(slope)
-    assert fit.residual == pytest.approx(y - intercept - slope * x, abs=1e-12)
-    table = loss_law.loss_table(fits)
-    assert table["farthest"].iloc[0] == fit.models[int(np.argmax(np.abs(fit.residual)))]
-    inside = loss_law.predict_from_ce(fits, [float(fit.ce.mean())])
-    assert (inside["note"] == "").all()
-    assert (inside["RBP_low"] < inside["RBP"]).all()
-    assert (inside["RBP"] < inside["RBP_high"]).all()
-    assert "outside the measured" in loss_law.predict_from_ce(fits, [99.0])["note"].iloc[0]
-    with pytest.raises(InputError, match="cross-entropy must be positive"):
-        loss_law.predict_from_ce(fits, [0.0])
+    fits = fit_curves(curves).table
+    assert fits["slope"].iloc[0] == pytest.approx(slope) and fits["note"].iloc[0] == ""
+    ce = float(np.exp(x.mean()))
+    row = predict_sizes(curves[:1], [ce]).table.iloc[0]
+    assert row["loss"] == pytest.approx(np.exp(intercept + slope * x.mean()))
+    assert row["RBP_low"] < row["RBP"] < row["RBP_high"] and row["decades"] == 0
+    with pytest.raises(InputError, match="positive"):
+        predict_sizes(curves, [0.0])
