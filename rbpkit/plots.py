@@ -365,9 +365,13 @@ def law_figure(curves: Sequence[Curve], x: str = SIZE, palette: str | None = Non
                 law = _draw_law(axes, curve.S, curve.loss, inks[curve.family], band=True)
                 laws.append(f"{name_of(curve.family)}: {law}")
             log_ticks(axes)
-            axes.xaxis.set_major_locator(FixedLocator(_round_numbers(*axes.get_xlim(), least=3)))
-            axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(99, 99)))
-            axes.xaxis.set_minor_locator(NullLocator())
+            low, high = axes.get_xlim()
+            if high / low <= PLAIN_SPAN:  # as losses have
+                plain_log_ticks(axes.xaxis, low, high)
+            else:
+                axes.xaxis.set_major_locator(FixedLocator(_round_numbers(low, high, least=3)))
+                axes.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(99, 99)))
+                axes.xaxis.set_minor_locator(NullLocator())
             name = re.sub(r"_(\w+)$", r"$_{\1}$", quantity)
             y = "CE (nats a token)" if quantity == "CE" else f"$-\\log$ {name}"
             axes.set(xlabel=x, ylabel=y)
@@ -418,7 +422,7 @@ def log_ticks(axes: Axes) -> None:
     """Label a logarithmic y axis with at least four plain numbers, whatever its span."""
     low, high = axes.get_ylim()
     if high / low <= PLAIN_SPAN:
-        plain_log_ticks(axes, low, high)
+        plain_log_ticks(axes.yaxis, low, high)
         return
     ticks = _round_numbers(low, high, least=4)
 
@@ -442,8 +446,8 @@ def _round_numbers(low: float, high: float, least: int) -> list[float]:
     return numbers.tolist()
 
 
-def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
-    """Label the loss axis with plain numbers: its span is mostly less than a decade."""
+def plain_log_ticks(axis: Axis, low: float, high: float) -> None:
+    """Label a logarithmic axis of a small span in equal steps."""
     scale = 10.0 ** np.floor(np.log10(high - low))
     # From fine to coarse, until there are six ticks or fewer.
     for factor in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
@@ -452,10 +456,10 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
         ticks = np.arange(first, high + step / 1e6, step)
         if len(ticks) <= 6:
             break
-    axes.yaxis.set_major_locator(FixedLocator(ticks.tolist()))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_minor_locator(FixedLocator([]))
+    axis.set_major_locator(FixedLocator(ticks.tolist()))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(FixedLocator([]))
 
 
 def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:

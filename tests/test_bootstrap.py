@@ -53,7 +53,7 @@ def readme(shipped):
 
 def test_resampled_losses_are_counts_by_hand(readme):
     models = readme[:3]
-    ce, rbp = resample(models, (1, 100), draws=5)
+    ce, rbp, _ = resample(models, (1, 100), draws=5)
     place = np.unique(models[0].document_units, return_inverse=True)[1]
     weights = resample_weights(place.max() + 1, 5)[:, place]
     for m, summary in enumerate(models):
@@ -69,8 +69,8 @@ def test_resampled_losses_are_counts_by_hand(readme):
 
 
 def test_models_take_the_same_draws_whoever_is_beside_them(readme):
-    _, every = resample(readme, (10,))
-    _, last = resample(readme[-1:], (10,))
+    _, every, _ = resample(readme, (10,))
+    _, last, _ = resample(readme[-1:], (10,))
     assert np.array_equal(every[:, -1], last[:, 0])
 
 

@@ -104,11 +104,11 @@ def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
         assert f"a/another and models/{sizes[1].name} both have S =" in err
     before = digests(out)
     said = rbpkit(*measuring, another, "--family", "ours")[2]
-    assert "now of ours" in said and "done before" in said and digests(out) == before
+    assert "now has ours" in said and "done before" in said and digests(out) == before
     status, table, err = rbpkit("fit", out, "--k", 100, "--json")
     assert status == 0 and "ours on notes.jsonl: 1 model (a/another)" in err
     assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
-    assert "now of" not in rbpkit(*measuring, another)[2]  # it stays what it was called
+    assert "now has" not in rbpkit(*measuring, another)[2]  # it stays what it was called
 
 
 @pytest.fixture
