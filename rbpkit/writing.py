@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+FORMULA = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 """What a cell begins with that a spreadsheet would compute; the last four are wide letters."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
