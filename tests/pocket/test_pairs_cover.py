@@ -1,6 +1,6 @@
 """The intervals of `predict --pairs` cover: simulations on recurrent networks and n-grams.
 
-What is withheld, and what counts as covered, is the entry "intervals of `predict --pairs` that
+What is withheld, and what counts as covered, is the entry "intervals for pairs that
 cover" of docs/margins.md. The slow test is the whole of it (`pytest -m slow -s` prints the counts).
 """
 
