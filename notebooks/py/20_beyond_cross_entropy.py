@@ -275,7 +275,7 @@ for contrast in ("deep", "rate"):
 #
 # ## Can smoothing be undone?
 #
-# Smoothing teaches a model to be less sure than it should be. That raises CE and changes no rank. A *temperature* can take it back, and changes no rank either: it divides all scores before they become probabilities. So we [fixed](../docs/margins.md) one more test. Every model, ordinary ones too, gets the temperature that makes its CE lowest on the other half of the text. Runs of other seeds are then judged by a new curve.
+# Smoothing teaches a model to be less sure than it should be, and that alone raises CE. A *temperature* can make it surer again. It divides all scores before they become probabilities, and changes no rank. So we [fixed](../docs/margins.md) one more test. Every model, ordinary ones too, gets the temperature that makes its CE lowest on the other half of the text. Runs of other seeds are then judged by a new curve.
 #
 # **Guess.** How much of the smoothed runs' excess is left: all, half or nothing?
 
@@ -295,7 +295,7 @@ print(left.round(2).to_string())
 # %% [markdown]
 # *Excess of smoothed runs minus that of unchanged ones, in percent: means of six pairs (three sizes, two seeds), by a parabola.*
 #
-# **At $k = 1$ 62% of the excess is left, at 10 50%, at 100 35%.** By the rule that was fixed (at most a third is left at all three $k$, or at least two thirds at two of them), smoothing is *undone in part*. So some of its excess only says that CE also counts how sure a model is. This holds in the mean, and on four of five texts; on readme, where the ordinary models are too sure, the excess at $k = 1$ grows. And two seeds are few: with one of them alone, 42 or 71% is left at $k = 1$.
+# **62% of the excess is left at $k = 1$, 50% at 10, and 35% at 100.** By the rule that was fixed (at most a third is left at all three $k$, or at least two thirds at two of them), smoothing is *undone in part*. So part of the excess only says that CE also counts how sure a model is. This is so in the mean, and on four of five texts. On readme, where the ordinary models are too sure, the excess at $k = 1$ grows. Two seeds are few: with one of them alone, 42 or 71% is left at $k = 1$.
 #
 # **Exercise 2, to discuss** ([solutions](../docs/solutions/20_beyond_cross_entropy.md)). Why does smoothing raise CE, although the first guesses stay as good?
 #
