@@ -17,7 +17,9 @@ endif
 # Two processes with one thread each: threads of one process wait for one another on busy cores.
 # Compiled modules are kept, or each kernel and command that a test starts compiles them again.
 JOBS ?= 2
-PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n $(JOBS) --dist loadfile
+# Files go out in their order, notebooks last: they are alike in length, so no process waits long.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n $(JOBS) \
+	--dist loadfile --no-loadscope-reorder
 
 # $(call check_python,INTERPRETER,VARIABLE): stop with one line unless it is Python 3.11 or later
 define check_python

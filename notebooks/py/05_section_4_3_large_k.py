@@ -83,9 +83,10 @@ draw.figure_5(wiki, figures_dir)
 # %%
 def fit(line):
     """The misses m that an exact law expects, and the slope with its standard error."""
-    x = np.log(line.S) - np.log(line.S).mean()
-    M = line.missed
-    m = M.clip(lower=0.5)  # a first guess; no miss has no logarithm
+    log_S = np.log(line.S.to_numpy())
+    x = log_S - log_S.mean()
+    M = line.missed.to_numpy()
+    m = M.clip(0.5)  # a first guess; no miss has no logarithm
     for _ in range(10):
         y = np.log(m) + (M - m) / m  # log M, nearly
         (slope, level), covariance = np.polyfit(x, y, 1, w=np.sqrt(m), cov="unscaled")

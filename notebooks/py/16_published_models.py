@@ -86,6 +86,7 @@ def curve(log_S, log_A, a, E):
 
 def fit_constant(S, loss):
     """log A, a and E of E + A S^-a, by least squares on logarithms; S in billions."""
+    S, loss = np.array(S), np.array(loss)
     start = [np.log(loss.mean() / 2), 0.4, loss.min() / 2]
     limits = ([-20, 0, 0], [20, 5, loss.min()])
     return curve_fit(curve, np.log(S / 1e9), np.log(loss), start, bounds=limits)[0]

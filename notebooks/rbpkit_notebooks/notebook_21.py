@@ -17,9 +17,9 @@ from rbpkit.palette import CONTEXT, GREYS, INK, OTHER
 from rbpkit.plots import NARROW, headed_row
 from rbpkit_notebooks.exercises import check_of
 from rbpkit_notebooks.tables_21 import seven_answers as seven_answers
-from rbpkit_pocket.entropy_bins import BINS
 from rbpkit_pocket.families import V
 from rbpkit_pocket.reasons import (
+    BINS,
     KNOWN_TEXTS,
     LEAST_TOKENS,
     LEVELS,

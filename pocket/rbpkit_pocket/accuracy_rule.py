@@ -178,6 +178,7 @@ def _common_numbers(shown: pd.DataFrame, name: str) -> tuple[float, float]:
     return solution[-2] / ratio, solution[-1] / ratio
 
 
+@functools.cache
 def _published_ratio(k: int) -> tuple[float, float]:
     """Intercept and slope of log(-log RBP_k) on log(-log RBP_1): the paper's GPT-2 on Wiki.
 

@@ -25,9 +25,8 @@ from torch import Tensor
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, encode
 from rbpkit.models import LoadedModel
+from rbpkit_pocket.reasons import BINS, KS
 
-BINS = 36
-KS = (1, 2, 5, 10, 50, 100)
 ROWS = 64
 """Tokens whose logits are held at a time."""
 BATCH_TOKENS = 8_192

@@ -16,9 +16,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from rbpkit_pocket.entropy_bins import BINS, KS
 from rbpkit_pocket.families import SHAPES, V, model_name
 
+BINS = 36
+KS = (1, 2, 5, 10, 50, 100)
+"""Bins and k of the tables."""
 LEVELS = (1, 10, 100)
 KNOWN_TEXTS = ("prose", "code", "qa", "readme", "humaneval")
 POOLED_TEXTS = ("prose", "code", "qa")

@@ -18,10 +18,10 @@ from scipy import stats
 
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
-from rbpkit_pocket.entropy_bins import KS
 from rbpkit_pocket.reasons import (
     BEYOND,
     KNOWN_TEXTS,
+    KS,
     LEVELS,
     MODELS,
     POOLED_TEXTS,

@@ -34,7 +34,7 @@ def rows_of_known():
 def zipf(h, k):
     """The mass of the first k ranks under a Zipf law of entropy h; its exponent by bisection."""
     low, high = 0.0, 50.0
-    for _ in range(100):
+    for _ in range(50):
         s = (low + high) / 2
         weights = [r**-s for r in range(1, V + 1)]
         total = math.fsum(weights)

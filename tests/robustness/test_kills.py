@@ -99,6 +99,7 @@ def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_pa
     assert len(right) == 6
     done = digests(out)
     assert 1 <= len(done) < 6 and done.items() <= right.items()
+    command[-1] = 1  # in this process, which starts no other
     status, _, stderr = rbpkit(*command)
     assert status == 0 and stderr.count("done before:") == len(done), stderr
     assert digests(out) == right
