@@ -6,9 +6,8 @@
 `readme`  sections of the long descriptions (README, changes) of distributions
 
 A list of files and names (`paths.DOCUMENTS`) says which documents make up a split, so only the
-files that it names are parsed. The text depends on
-the installed versions: `fingerprint` names what was read, `fingerprint_expected` the text behind
-the pocket models' numbers.
+files that it names are parsed. The text depends on the installed versions: `fingerprint` names what
+was read, `fingerprint_expected` the text behind the pocket models' numbers.
 """
 
 from __future__ import annotations

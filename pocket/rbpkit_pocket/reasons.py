@@ -19,8 +19,7 @@ from scipy.optimize import brentq
 from rbpkit_pocket.families import SHAPES, V, model_name
 
 BINS = 36
-KS = (1, 2, 5, 10, 50, 100)
-"""Bins and k of the tables."""
+KS = (1, 2, 5, 10, 50, 100)  # of a table of bins
 LEVELS = (1, 10, 100)
 KNOWN_TEXTS = ("prose", "code", "qa", "readme", "humaneval")
 POOLED_TEXTS = ("prose", "code", "qa")

@@ -158,7 +158,7 @@ def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
 
 def test_reproduce_draws_what_it_measured(tmp_path, monkeypatch):
     """Three pocket models on a corpus, end to end: the figure's points are the records'."""
-    monkeypatch.setattr("rbpkit.tools.study.reproduce.cores", lambda: 1)  # one process less to start
+    monkeypatch.setattr("rbpkit.tools.study.reproduce.cores", lambda: 1)  # fewer processes
     names = ("pythia-w32-l2", "pythia-w48-l3", "pythia-w64-l4")
     values = {"source": "pocket", "model_ids": names, "corpus_names": ["pocket:humaneval"]}
     study = Params(**values, documents=8, max_length=64, device="cpu")
