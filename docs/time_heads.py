@@ -9,17 +9,20 @@ Hidden states and output matrices are random numbers.
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import statistics
 import time
 from collections.abc import Callable
 from datetime import date
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import AutoConfig
 
-from rbpkit.architectures import ARCHITECTURES, paper_config
 from rbpkit.kernels.head_plan import plan_head
 from rbpkit.ranking import MEMORY_BYTES, counting_path, token_ranks
 from rbpkit.writing import write_whole
@@ -88,9 +91,16 @@ def times(d: int, V: int, T: int, dtype: torch.dtype, device: str) -> tuple[list
     return medians, 1e3 * statistics.median(of_product)
 
 
+def architectures() -> dict[str, dict[str, Any]]:
+    """The numbers of the paper's models that decide the shapes of their weights, by hub id."""
+    lines = (resources.files("rbpkit") / "data/paper/architectures.jsonl").read_text("ascii")
+    rows = map(json.loads, lines.splitlines())
+    return {row.pop("hub_id"): row for row in rows}
+
+
 def shape_of(name: str, tokens: int) -> tuple[int, int, int]:
     """Width of the output matrix, its rows, and tokens, for a model of the paper."""
-    config = paper_config(name)
+    config = AutoConfig.for_model(**architectures()[name])
     d = getattr(config, "word_embed_proj_dim", config.hidden_size)  # OPT-350m's head
     return d, config.vocab_size, tokens
 
@@ -108,7 +118,7 @@ def main() -> None:
     if asked.shapes is None:
         torch.set_num_threads(1)
     else:
-        names = list(ARCHITECTURES) if asked.shapes == ["paper"] else asked.shapes
+        names = list(architectures()) if asked.shapes == ["paper"] else asked.shapes
         # Models of one shape are timed once
         shapes = tuple(dict.fromkeys(shape_of(name, asked.tokens) for name in names))
     place = f"{platform.machine()} cpu, threads: {torch.get_num_threads()}"

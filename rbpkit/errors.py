@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 # A part of what a library says -> what the user can do about it.
 _WAYS_OUT = {
-    "trust_remote_code": "read the Python code that comes with it, then pass --trust-remote-code",
+    "trust_remote_code": "load it yourself, and give the model in memory with its tokenizer",
     "pixel_values": "it reads pictures: `rbpkit pocket captions` measures it",
     "for this kind of AutoModel": "it is not a causal language model; if it reads pictures,"
     " `rbpkit pocket captions` measures it",

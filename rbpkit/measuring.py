@@ -154,7 +154,7 @@ def measure(
     check_whole("batch_tokens", batch_tokens, 1)
     # The corpus first: its faults show at once, a model may take minutes to load.
     text = opened_corpus(corpus)
-    with _opened(model, tokenizer, name, family, size, progress) as ranker:
+    with _opened(model, tokenizer, name, family, size) as ranker:
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, max_length, stride)
@@ -217,12 +217,11 @@ def _opened(
     name: str | None,
     family: str | None,
     size: int | None,
-    progress: bool,
 ) -> Iterator[Ranker]:
     """What `measure` takes as a model, ready to be measured in this block."""
     labels: dict[str, Any] = {"name": name, "family": family, "size": size}
     if isinstance(model, (str, os.PathLike)):
-        yield load_model(model, tokenizer=tokenizer, progress=progress, **labels)
+        yield load_model(model, tokenizer=tokenizer, **labels)
     elif not isinstance(model, Ranker):
         with model_in_memory(model, tokenizer, name) as loaded:
             yield renamed(loaded, **labels)

@@ -12,31 +12,20 @@ AnyPath = str | os.PathLike[str]
 _CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
 
 
-def cached_repository(folder: Path) -> str | None:
-    """The hub id of a folder in the hub's cache, models--OWNER--NAME/snapshots/COMMIT, or None."""
-    repository = folder.parent.parent.name
-    if folder.parent.name != "snapshots" or not repository.startswith("models--"):
-        return None
-    return repository.removeprefix("models--").replace("--", "/")
-
-
 def folder_name(folder: Path) -> str:
-    """The name of the model in a folder that is not in the hub's cache.
-
-    These are the last two parts of its resolved path: models/small, small/checkpoint-300.
-    """
+    """The last two parts of its resolved path: models/small, small/checkpoint-300."""
     return "/".join(folder.resolve().parts[1:][-2:])
 
 
 def name_of(model: str, revision: str | None = None) -> str:
     """What a model is called in records.
 
-    A hub id by itself, with @REVISION if one was given; a folder as `folder_name`, or by its hub id
-    if it is in the hub's cache; a .gguf file as a folder, without its suffix.
+    A hub id by itself, with @REVISION if one was given; a folder as `folder_name`; a .gguf file as
+    a folder, without its suffix.
     """
     path = Path(model).expanduser()
     if path.is_dir():
-        return cached_repository(path) or folder_name(path)
+        return folder_name(path)
     if path.suffix == ".gguf" and path.is_file():
         return folder_name(path.with_suffix(""))
     return model if revision is None else f"{model}@{revision}"

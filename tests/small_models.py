@@ -1,9 +1,11 @@
 """Configs of any model type, made small: what a type is made of, not how large it is."""
 
+import json
+from importlib import resources
 from typing import Any
 
 import torch
-from transformers import CONFIG_MAPPING, PreTrainedConfig, PreTrainedModel
+from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, PreTrainedModel
 
 # Names that configs have for one number, by a small value.
 SIZES = {
@@ -25,6 +27,13 @@ SIZES = {
     0: "pad_token_id",
 }
 SMALL = {name: size for size, names in SIZES.items() for name in names.split()}
+
+
+def paper_configs() -> dict[str, PreTrainedConfig]:
+    """Configs of the paper's 24 models by hub id, with all that decides the shapes of weights."""
+    lines = (resources.files("rbpkit") / "data/paper/architectures.jsonl").read_text("ascii")
+    rows = map(json.loads, lines.splitlines())
+    return {row.pop("hub_id"): AutoConfig.for_model(**row) for row in rows}
 
 
 def spread_weights(model: PreTrainedModel, std: float = 0.3) -> PreTrainedModel:

@@ -8,11 +8,9 @@ from conftest import ROOT
 GUARANTEES = {
     "a job that is found has the weights, tokenizer, text and settings that were asked for": """
         test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed
-        test_a_model_with_a_hook_is_never_found_done
         test_weights_that_are_replaced_while_they_are_read test_sharded_weights
         test_a_peft_model_in_memory_is_its_base_model_with_the_adapter
         test_revision_of_a_folder_follows_its_content
-        test_a_folder_that_is_called_like_one_of_the_cache_is_hashed
         test_a_tokenizer_that_is_elsewhere test_an_adapter_is_put_on_its_base test_a_gguf_file
         test_jobs_that_differ_in_a_setting_live_side_by_side
         test_a_job_that_was_renamed_by_hand_is_not_another_one
@@ -27,11 +25,12 @@ GUARANTEES = {
         test_a_model_that_looks_ahead test_a_folder_with_a_fault_is_refused""",
     "logits of the head are the model's own in every dtype, with a cap or scale hard to see": """
         test_ranks_are_those_of_the_models_own_head test_any_other_head_is_left_to_the_model
-        test_a_cap_is_found_in_logits_too_small_to_feel_it test_hidden_and_head_give_the_logits
+        test_a_cap_is_found_in_logits_too_small_to_feel_it
+        test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers
         test_records_equal_a_naive_count""",
     "padding changes no rank": "test_a_model_whose_logits_padding_changes_gets_none",
     "S is that of the text decoder": """
-        test_the_language_model_alone_of_a_multimodal_one
+        test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers
         test_S_of_a_captioner_is_that_of_its_text_model_alone
         test_S_of_git_leaves_out_the_tower_inside
         test_S_of_a_model_that_is_its_own_base_leaves_out_the_head""",
@@ -62,7 +61,7 @@ GUARANTEES = {
         test_a_summary_is_read_without_its_records""",
     "an absurd config is refused": "test_a_folder_with_a_fault_is_refused",
     "a model in memory leaves in the mode in which it came": """
-        test_one_front_door test_threads_that_measure_one_model_wait_for_one_another""",
+        test_one_front_door""",
 }
 
 

@@ -89,7 +89,7 @@ def test_measure_says_that_it_ranks_16_bit_logits(capped_folder, text_file):
     model, said = load_model(capped_folder, dtype="bfloat16"), []
     about = {"max_length": 20, "say": said.append}
     measure(model, load_corpus(text_file), **about)
-    assert "own bfloat16 logits are ranked" not in " ".join(said)
+    assert "bfloat16 logits are ranked" not in " ".join(said)
     model.model.register_forward_hook(lambda _, ids, out: Logits(out.logits.clamp(max=2)))
     measure(model.model, load_corpus(text_file), tokenizer=model.tokenizer, **about)
-    assert "own bfloat16 logits are ranked" in " ".join(said)
+    assert "bfloat16 logits are ranked" in " ".join(said)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
 
 from rbpkit.architectures import output_layer
-from rbpkit.checkpoints import Source, fetch_weights, find_checkpoint, reading_options
+from rbpkit.checkpoints import FOLDER_ALONE, fetch_weights, find_checkpoint, read_config
 from rbpkit.corpora import PROTOCOL_DOCUMENTS, Corpus, check_text, chosen
 from rbpkit.encoding import (
     PAD_ID,
@@ -53,7 +53,6 @@ from rbpkit.text_files import (
 from rbpkit_pocket import paths
 from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded
 
-PROCESSOR_FILES = ("*processor_config.json", "chat_template.*")
 GLYPH_CORPORA = ("glyphs", "glyphs-shuffled", "glyphs-blank", "glyphs-seen")
 """Pictures with captions: characters of the test split; the same with each other's pictures; the
 same with blank pictures; and training characters in new drawings."""
@@ -248,11 +247,12 @@ class Captioner:
         return inputs
 
 
-def load_processor(folder: Path, options: dict[str, Any]) -> Any:
+@quiet()
+def load_processor(folder: Path) -> Any:
     """The processor of a model's folder. Raises InputError if there is none for pictures."""
     more = "some need pip install 'rbpkit-pocket[pictures]'"
     with reason(f"{folder}: the processor cannot be loaded; {more}"):
-        processor = AutoProcessor.from_pretrained(folder, **options)
+        processor = AutoProcessor.from_pretrained(folder, **FOLDER_ALONE)
     if not hasattr(processor, "image_processor"):
         raise InputError(f"{folder}: no processor that joins picture and text ({_CAN_BE_READ})")
     return processor
@@ -359,7 +359,7 @@ class CaptioningModel(LoadedModel):
         """
         assert isinstance(encoded, EncodedCaptions), "encoded by this model"
         corpus = encoded.captions
-        most = self.most_tokens(batch_tokens) if self.padding_limit is None else 1
+        most = batch_tokens if self.padding_limit is None else 1
         for group in groups(encoded, most, places=self.captioner.places):
             numbers = [caption.document for caption in group]
             yield CaptionBatch(
@@ -453,9 +453,6 @@ def load_captioner(
     tokenizer: str | None = None,
     dtype: Dtype = "float32",
     device: str | None = None,
-    trust_remote_code: bool = False,
-    local_files_only: bool = False,
-    progress: bool = False,
 ) -> CaptioningModel:
     """A model that reads pictures: a hub id, a folder, or a pocket captioner ("pocket:NAME").
 
@@ -470,21 +467,12 @@ def load_captioner(
         if not os.path.isdir(found):
             known = [folder.name for folder in paths.CAPTIONERS.iterdir()]
             raise InputError(f"no captioner {model!r}{nearest(own_name, known)}")
-    source = Source(
-        revision,
-        tokenizer,
-        trust_remote_code,
-        others=PROCESSOR_FILES,
-        local_files_only=local_files_only,
-        progress=progress,
-    )
-    with quiet(), reason(f"{model}: the captioner cannot be loaded"):
-        checkpoint = find_checkpoint(found, source)
-        options = reading_options(checkpoint, source)
-        processor = load_processor(checkpoint.folder, options)
-        fetch_weights(checkpoint, source)
-        kind = AutoModelForImageTextToText
-        about = read_model(checkpoint, options, dtype, device, kind=kind)
+    with reason(f"{model}: the captioner cannot be loaded"):
+        checkpoint = find_checkpoint(found, revision, tokenizer)
+        config = read_config(checkpoint)
+        processor = load_processor(checkpoint.folder)
+        fetch_weights(checkpoint)
+        about = read_model(checkpoint, config, dtype, device, kind=AutoModelForImageTextToText)
         loaded = _captioning_model(processor, about)
     return renamed(loaded, name or own_name, family)
 

@@ -25,8 +25,7 @@ from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket.captions import load_captioner, load_captions
 
 CaptionOptions = options_of(load_captions, "Text")
-of_captioner = inspect.signature(load_captioner).parameters.keys() - {"progress"}
-of_captioner -= {"local_files_only"}
+of_captioner = inspect.signature(load_captioner).parameters
 CaptionerOptions = options_of(load_model, "Model", only=of_captioner)
 
 TEXT, MODEL = CaptionOptions(), CaptionerOptions()
@@ -46,6 +45,6 @@ def captions(
     folder = folder_to_write(out)
     # The captions first: their faults show at once, a model may take minutes to load.
     documents = load_captions(corpus, **asdict(text))
-    loaded = load_captioner(model, progress=True, **asdict(source))
+    loaded = load_captioner(model, **asdict(source))
     summary = measured(loaded, documents, folder, asdict(reading))
     print_table(measured_table([summary]), form)

@@ -38,7 +38,7 @@ class RankingLM(TemplateLM):
     - max_length: tokens of context and continuation together; by default the model's context.
     - batch_tokens: as of `measure`; it takes the place of batch_size, which is ignored.
     - device: without a GPU the CPU, as for the harness's own models.
-    - dtype, revision, trust_remote_code: as of `load_model`.
+    - dtype, revision, tokenizer: as of `load_model`.
 
     A continuation is greedy if every token of it has rank 1 (Eq. 3), so ties count against the
     model. It is never cut; a longer context loses its beginning. Raises InputError for a

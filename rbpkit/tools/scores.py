@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from transformers import AutoTokenizer
 
-from rbpkit.checkpoints import read_tokenizer
+from rbpkit.checkpoints import find_tokenizer, read_tokenizer
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError, reason
@@ -225,12 +224,8 @@ def score_table(
         table = read(path)
     own: Any = None
     if tokenizer is not None:
-        no_code = {"trust_remote_code": False}
         with reason(f"{tokenizer}: no tokenizer there"):
-            if Path(tokenizer).is_dir():
-                own = read_tokenizer(Path(tokenizer), no_code)
-            else:
-                own = AutoTokenizer.from_pretrained(tokenizer, **no_code)
+            own = read_tokenizer(find_tokenizer(tokenizer)[0])
     return ScoreTable(
         table,
         name=name or path.stem,

@@ -24,15 +24,13 @@ import numpy as np
 from rbpkit.architectures import family_of, parameter_counts
 from rbpkit.checkpoints import (
     Checkpoint,
-    Source,
     find_checkpoint,
     find_tokenizer,
+    read_config,
     read_tokenizer,
-    reading_options,
 )
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, JobError, one_line, reason
-from rbpkit.libraries import quiet
 from rbpkit.names import folder_name
 from rbpkit.ranker import Ranker
 
@@ -216,10 +214,9 @@ def served_model(
     about = _about(server, served_model)
     server = replace(server, model=about.id)
     files = _files_of(about, tokenizer, server.url)
-    options: dict[str, Any] = {"trust_remote_code": False}
-    with suppress(Exception), quiet():  # no config there, a class that is not known
-        options = reading_options(files, Source())
-    config = options.get("config")
+    config = None
+    with suppress(Exception):  # no config there, a class that is not known
+        config = read_config(files)
     if config is not None and not (size and vocabulary):
         counts = parameter_counts(config)
         size, vocabulary = size or counts.S, vocabulary or counts.V
@@ -228,8 +225,8 @@ def served_model(
             f"{server.url}: S and V of {about.id} cannot be read from its config"
             f" ({about.root or 'no root'}); give --size (non-embedding parameters) and --vocabulary"
         )
-    with reason(f"{server.url}: {files.tokenizer}: no tokenizer"), quiet():
-        read_here = read_tokenizer(files.tokenizer, options)
+    with reason(f"{server.url}: {files.tokenizer}: no tokenizer"):
+        read_here = read_tokenizer(files.tokenizer)
     _check_tokenizer(server, read_here)
     notes = {"served": f"by vLLM {about.version}, in the dtype of the server"}
     quantised = getattr(config, "quantization_config", None)
@@ -300,19 +297,18 @@ def _about(server: Server, wanted: str | None) -> About:
 
 def _files_of(about: About, tokenizer: str | os.PathLike[str] | None, url: str) -> Checkpoint:
     """The files that the server names, as far as they are here, with the tokenizer."""
-    source = Source(tokenizer=tokenizer)
     if about.root:
-        with suppress(InputError), quiet():
-            found = find_checkpoint(about.root, source)
+        with suppress(InputError):
+            found = find_checkpoint(about.root, tokenizer=tokenizer)
             # Which commit of the hub the server has is not known.
             contents = found.contents if found.hub_id is None else (about.root, *found.contents[1:])
             return replace(found, contents=contents)
     if tokenizer is None:
         where = about.root or "the root that it names"
         raise InputError(f"{url}: no tokenizer in {where}; give --tokenizer")
-    folder, content = find_tokenizer(tokenizer, source)
+    folder, content = find_tokenizer(tokenizer)
     name = about.root or about.id
-    return Checkpoint(folder, about.id, (name, content), tokenizer=folder)
+    return Checkpoint(about.id, folder, folder, (name, content))
 
 
 def _check_tokenizer(server: Server, tokenizer: Any) -> None:

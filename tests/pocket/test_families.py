@@ -5,11 +5,12 @@ import re
 
 import pytest
 import torch
+from small_models import paper_configs
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2Config
 
 from rbpkit import paper
-from rbpkit.architectures import ARCHITECTURES, family_of, paper_config, parameter_counts
+from rbpkit.architectures import family_of, parameter_counts
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit_pocket import families, paths, recipes
@@ -63,9 +64,10 @@ def names_of_weights(model) -> set[str]:
 def test_heads_and_positions_are_as_in_the_real_family(family):
     real = {"GPT2": "gpt2", "OPT": "opt-125m", "Pythia": "pythia-160m", "Qwen": "Qwen2.5-0.5B"}
     smallest = initial_model(family, SHAPES[family][0], 0)
-    hub_id = next(one for one in ARCHITECTURES if one.endswith("/" + real[family]))
+    configs = paper_configs()
+    hub_id = next(one for one in configs if one.endswith("/" + real[family]))
     with torch.device("meta"):
-        original = AutoModelForCausalLM.from_config(paper_config(hub_id))
+        original = AutoModelForCausalLM.from_config(configs[hub_id])
     assert names_of_weights(smallest) == names_of_weights(original)
     tied = smallest.get_output_embeddings().weight is smallest.get_input_embeddings().weight
     assert tied == (family != "Pythia")

@@ -41,9 +41,7 @@ from rbpkit.writing import check_plain_file, write_whole
 
 # --revision is that of a model; a parameter file pins data sets too.
 TextOptions = options_of(load_corpus, "Text", leave_out=("revision",))
-ModelOptions = options_of(
-    load_model, "Model", leave_out=("device_map", "local_files_only", "progress")
-)
+ModelOptions = options_of(load_model, "Model")
 ReadingOptions = options_of(
     measure_one, "Reading", only=("max_length", "stride", "batch_tokens", "force")
 )
@@ -73,7 +71,7 @@ def measure(
     folder = folder_to_write(out)
     # The corpus first: its faults show at once, a model may take minutes to load.
     documents = load_corpus(corpus, **asdict(text))
-    found = [find_model(one, progress=True, **settings) for one in model]
+    found = [find_model(one, **settings) for one in model]
     summaries = []
     for one in found:
         # One that cannot be measured does not stop the others; alone it is bad input.
@@ -145,7 +143,7 @@ def look(
         words = _document_of(load_corpus(str(corpus), **asdict(which)), document)
     looks = []
     for one in model:
-        loaded = load_model(one, progress=True, **asdict(source))
+        loaded = load_model(one, **asdict(source))
         seen = rank_view.look(loaded, words, top=top, **asdict(reading))
         looks.append(seen)
         say(
