@@ -97,7 +97,6 @@ def test_the_numbers_are_those_of_measure_on_the_saved_model(
     assert found == {k: after.rbp(k) for k in KS} and 0 < found[500] < 1
     manifests = [one.summary.manifest for one in (callback.result, after, before)]
     assert len({(one.S, one.family, one.tokens) for one in manifests}) == 1
-    assert ["adapter" in one.versions for one in manifests] == [lora, lora, False]
 
 
 def test_training_is_the_same_to_the_bit(trainer):

@@ -227,8 +227,6 @@ def test_a_sweep_takes_an_address_and_goes_on_when_the_server_is_back(
 
 
 def test_no_server_and_settings_of_a_server_without_one(server, texts, tmp_path, rbpkit):
-    with pytest.raises(InputError, match="vocabulary: only of a model behind a server"):
-        load_model(f"pocket:{MODEL}", vocabulary=5)
     assert load_model(f"pocket:{MODEL}", size=5).S == 5
     status, _, said = rbpkit("look", "--model", server.url, "--text", texts)
     assert status == 2 and "a model that runs here" in said

@@ -227,7 +227,7 @@ def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, 
     small, middle, _ = ladder
     absent = small.with_name("smal")
     status, _, err = rbpkit(*measuring, middle, absent)  # all are looked up first
-    assert status == 2 and err == f"rbpkit: {absent}: no such folder\n"
+    assert status == 2 and err.startswith(f"rbpkit: {absent}: no such folder")
     broken = shutil.copytree(small, small.with_name("broken"), dirs_exist_ok=True)
     (broken / "model.safetensors").write_bytes(b"no weights")
     status, table, err = rbpkit(*measuring, broken, middle)

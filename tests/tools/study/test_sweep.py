@@ -233,8 +233,8 @@ def test_two_sweeps_of_one_folder_end_with_the_same_records(study, tmp_path):
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
 
 
-def test_models_have_the_hub_s_names_and_no_two_the_same(tmp_path):
-    folder = tmp_path / "models--owner--name" / "snapshots" / "0123abc"
+def test_no_two_models_have_the_same_name(tmp_path):
+    folder = tmp_path / "owner/name"
     folder.mkdir(parents=True)
     study = Params(source="hub", model_ids=[str(folder)], corpus_names=["Wiki"])
     assert study_models(study) == {"owner/name": str(folder)}
