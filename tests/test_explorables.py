@@ -1,25 +1,23 @@
 """The explorables: their pages hold today's data, and rank as the package does."""
 
-import base64
 import json
 import random
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
 from conftest import docs_module
-from safetensors.numpy import load_file
 
 from rbpkit import load_model
 from rbpkit.errors import InputError
-from rbpkit.tools.rank_view import look, pieces
+from rbpkit.tools.rank_view import look
 from rbpkit_notebooks import explorables
-from rbpkit_pocket.families import POCKET_CONTEXT, V, load_tokenizer, model_folder
+from rbpkit_pocket.families import POCKET_CONTEXT, load_tokenizer, model_folder
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +74,7 @@ def test_a_batch_gets_the_still_picture_and_a_reader_the_page(monkeypatch):
     assert frame["srcdoc"] == page
 
 
-# -- your own text ---------------------------------------------------------------------------
+# -- your own text, whose models node runs ---------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -85,55 +83,6 @@ def own(maker, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     maker.write_own(folder)
     return folder
-
-
-def test_the_page_s_models_hold_the_shipped_values(own):
-    for size in range(3):
-        folder = model_folder("Pythia", size)
-        script = (own / f"own_{folder.name}.js").read_text(encoding="utf-8")
-        file = json.loads(script.split(" = ")[1].rstrip(";\n"))
-        values = np.frombuffer(base64.b64decode(file["base64"]), dtype="<f2")
-        shipped = load_file(folder / "model.safetensors")
-        place = 0
-        for name, count in file["tensors"]:
-            assert np.array_equal(values[place : place + count], shipped[name].ravel())
-            place += count
-        assert place == len(values)
-        assert len(shipped) == len(file["tensors"])
-
-
-def test_the_page_s_tokens_are_the_tokenizer_s(own):
-    data = data_of(own / "own.html")["tokenizer"]
-    spelt = [data["special"].encode(), *(bytes([byte]) for byte in data["alphabet"])]
-    for left, right in zip(data["merges"][::2], data["merges"][1::2], strict=True):
-        spelt.append(spelt[left] + spelt[right])
-    assert spelt == pieces(load_tokenizer(), range(V))
-
-
-# -- in a browser ----------------------------------------------------------------------------
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-
-
-@pytest.fixture
-def browser(tmp_path):
-    """Headless Chromium."""
-    pytest.importorskip("selenium", reason="pip install selenium: pages are read in a browser")
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("no chromium and chromedriver on this machine")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    quiet = ("no-first-run", "disable-background-networking", "disable-component-update")
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", *quiet):
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path}")
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
 
 
 OWN_TEXTS = {
@@ -152,27 +101,23 @@ OWN_TEXTS = {
 }
 NEAR = 1e-4  # logits so close may change places when sums are added in another order
 READ_ALL = """
-const [texts, long, done] = arguments;
+const { data, texts, long } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const tokenizer = makeTokenizer(data.tokenizer);
 const finish = (work) => {
   let step = work.next();
   while (!step.done) step = work.next();
   return step.value;
 };
-const readWith = async (name) => {
-  const network = await networkOf(name);
-  return texts.map((text) => {
-    const reading = readText(TOKENIZER, network, text, DATA.context);
-    const { ids, ranks, nll, isCut, logitsBefore } = finish(reading);
-    const last = ranks.findLastIndex((rank) => rank !== null);
-    const first = last < 0 ? [] : firstOf(logitsBefore(last), ids[last], TOP);
-    return { ids, ranks, nll, isCut, first };
-  });
-};
-(async () => {
-  const runs = {};
-  for (const { name } of DATA.models) runs[name] = await readWith(name);
-  done({ runs, long: finish(TOKENIZER.encode(long, 1e9)).ids });
-})();
+const readWith = (network) => texts.map((text) => {
+  const reading = finish(readText(tokenizer, network, text, data.context));
+  const { ids, ranks, nll, isCut, logitsBefore } = reading;
+  const last = ranks.findLastIndex((rank) => rank !== null);
+  const first = last < 0 ? [] : firstOf(logitsBefore(last), ids[last], 10);
+  return { ids: [...ids], ranks: [...ranks], nll: [...nll], isCut, first };
+});
+const runs = {};
+for (const { name } of data.models) runs[name] = readWith(makeNetwork(WEIGHTS[name]));
+console.log(JSON.stringify({ runs, long: [...finish(tokenizer.encode(long, 1e9)).ids] }));
 """
 
 
@@ -206,11 +151,15 @@ def assert_same_reading(shown: dict, model, text: str, kind: str) -> list[int]:
     return distances
 
 
-def test_the_page_reads_texts_as_the_package_does(browser, own):
-    browser.get((own / "own.html").as_uri())
-    browser.set_script_timeout(120)
+@pytest.mark.skipif(not shutil.which("node"), reason="no node on this machine")
+def test_the_page_reads_texts_as_the_package_does(maker, own, tmp_path):
     texts, long = list(OWN_TEXTS.values()), mixed_characters()
-    read = browser.execute_async_script(READ_ALL, texts, long)
+    scripts = [maker.HERE / "own_model.js", *own.glob("own_*.js")]
+    program = tmp_path / "read.js"
+    program.write_text("".join(path.read_text(encoding="utf-8") for path in scripts) + READ_ALL)
+    given = json.dumps({"data": data_of(own / "own.html"), "texts": texts, "long": long})
+    ran = subprocess.run(["node", program], input=given, capture_output=True, text=True, check=True)
+    read = json.loads(ran.stdout)
     assert read["long"] == load_tokenizer()(long, verbose=False)["input_ids"]
     for size in range(3):
         folder = model_folder("Pythia", size)

@@ -52,8 +52,7 @@ def check(model: str, text: str, documents: int | None, golden: dict) -> None:
     for name in SUMS:  # means over tokens: of the first CE, in nats
         mean, expected_mean = (getattr(one, name).sum() / total for one in (found, expected))
         assert mean == pytest.approx(expected_mean, rel=0, abs=1e-6), name
-    for k in (1, 10, 100):
-        assert found.rbp_interval(k) == pytest.approx(expected.rbp_interval(k), rel=0, abs=1e-4)
+    assert found.rbp_interval(10) == pytest.approx(expected.rbp_interval(10), rel=0, abs=1e-4)
     assert found.ce_interval() == pytest.approx(expected.ce_interval(), rel=0, abs=1e-4)
     if documents is WHOLE:
         ks = np.arange(1, whole.manifest.V + 1)

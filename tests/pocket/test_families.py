@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_models import paper_configs
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2Config
+from transformers import AutoModelForCausalLM, Qwen2Config
 
 from rbpkit import paper
 from rbpkit.architectures import family_of, parameter_counts
@@ -16,14 +16,7 @@ from rbpkit.models import load_model
 from rbpkit_pocket import families, paths, recipes
 from rbpkit_pocket.ablations import ABLATION_RUNS, run_called
 from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
-from rbpkit_pocket.families import (
-    POCKET_CONTEXT,
-    SHAPES,
-    Shape,
-    V,
-    config_of,
-    initial_model,
-)
+from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V, config_of, initial_model
 
 
 def S_by_hand(family: str, shape: Shape) -> int:
@@ -95,43 +88,31 @@ def test_a_pocket_qwen_is_a_qwen2_to_the_bit():
 def test_a_run_is_found_by_its_name():
     for run in ABLATION_RUNS:
         assert run_called(run.name) is run
-    with pytest.raises(InputError, match="nothing"):
-        run_called("nothing")
     own = run_called("pythia-w64-l4-1.5m-seed7")
     assert own == recipes.runs_of("Pythia", tokens=1_500_000, seed=7)[2]
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
         assert recipes.run_named(name).name == name
-
-
-@pytest.mark.parametrize("name", ["3m-seedanna", "3m-seed07", "seed0", "seed1234567890"])
-def test_a_seed_that_is_no_seed_is_no_model(name):
-    with pytest.raises(InputError, match="no model pocket:pythia-w32-l2-"):
-        load_model(f"pocket:pythia-w32-l2-{name}")
+    for name in ("nothing", "pythia-w32-l2-3m-seed07", "pythia-w32-l2-seed0"):
+        with pytest.raises(InputError, match=name):
+            run_called(name)
 
 
 # --- what ships ------------------------------------------------------------------------------
 
-SHIPPED = [(family, shape) for family, shapes in SHAPES.items() for shape in shapes]
-
-
-@pytest.mark.parametrize(("family", "shape"), SHIPPED, ids=lambda one: str(one))
-def test_a_shipped_folder_loads_with_the_tokenizer_that_all_share(family, shape):
-    folder = paths.MODELS / families.model_name(family, shape)
-    loaded = load_model(folder, device="cpu")
-    # A state-space model has no longest text.
-    assert (loaded.V, loaded.context) == (V, None if family == "Mamba" else POCKET_CONTEXT)
-    assert loaded.S == S_by_hand(family, shape)
-    shared = paths.TOKENIZER / "tokenizer.json"
-    assert (folder / "tokenizer.json").read_bytes() == shared.read_bytes()
-
 
 @pytest.mark.parametrize("family", SHAPES)
-def test_AutoTokenizer_cuts_text_as_tokenizer_json_says(family):
+def test_a_shipped_folder_loads_and_cuts_text_as_the_tokenizer_that_all_share(family):
     """transformers chooses a tokenizer by the type of the model, so once for each family."""
+    loaded = load_model(families.model_folder(family, 0), device="cpu")
+    # A state-space model has no longest text.
+    assert (loaded.V, loaded.context) == (V, None if family == "Mamba" else POCKET_CONTEXT)
+    assert loaded.S == S_by_hand(family, SHAPES[family][0])
+    shared = paths.TOKENIZER / "tokenizer.json"
+    for shape in SHAPES[family]:
+        folder = paths.MODELS / families.model_name(family, shape)
+        assert (folder / "tokenizer.json").read_bytes() == shared.read_bytes()
     texts = ["def f(t):\n    return t\n\n\n  x1 = 12345.678 + XML_Äß"]
     for corpus in PACKAGE_CORPORA:
         texts += load_pocket_documents(corpus).documents[:20]
-    folder = families.model_folder(family, 0)
-    own = Tokenizer.from_file(str(folder / "tokenizer.json")).encode_batch(texts)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    assert tokenizer(texts, verbose=False)["input_ids"] == [one.ids for one in own]
+    own = Tokenizer.from_file(str(shared)).encode_batch(texts)
+    assert loaded.tokenizer(texts, verbose=False)["input_ids"] == [one.ids for one in own]

@@ -1,14 +1,12 @@
 """For a class: each exercise has its solution; whatever is handed in, there is a page."""
 
-from __future__ import annotations
-
 import ast
-import contextlib
 import json
 import os
 import re
 import runpy
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -17,94 +15,99 @@ import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from conftest import ROOT
 
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, rbp_curve
 from rbpkit.records import load_summaries, slug
+from rbpkit.tools.cli import app
 from rbpkit.tools.study.notebooks import from_twin, notebook_names
 from rbpkit.writing import without_formula
-from rbpkit_notebooks.class_report.answers import read_answers
-from rbpkit_notebooks.class_report.hand_ins import HandIns, find_hand_ins
 from rbpkit_notebooks.class_report.reading import read_bytes
 from rbpkit_notebooks.class_report.run import run_class
-from rbpkit_notebooks.class_report.studies import study_slopes
 from rbpkit_pocket import paths
-
-ROOT = Path(__file__).resolve().parents[3]
-SOLUTIONS = ROOT / "docs" / "solutions"
-ANSWER = re.compile(r"^answer_(\d+) = (.+)$", re.MULTILINE)
-
-
-def solved(name: str) -> dict[int, str]:
-    """Number -> value, from a python block of a notebook's solutions."""
-    text = (SOLUTIONS / f"{name}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    found = [pair for block in blocks for pair in ANSWER.findall(block)]
-    assert len(found) == len(dict(found)), "an answer is given twice"
-    return {int(number): value.split("  #")[0].strip() for number, value in found}
-
-
-def code(name: str) -> str:
-    return "\n".join(cell.source for cell in from_twin(name).cells if cell.cell_type == "code")
 
 
 @pytest.mark.parametrize("name", notebook_names())
 def test_every_exercise_has_its_solution(name):
-    answers = solved(name)
-    exercises = re.findall(r"answer_(\d+) = None", code(name))
-    assert answers and set(answers) == set(map(int, exercises))
-    for value in answers.values():
+    page = (ROOT / "docs" / "solutions" / f"{name}.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    answers = re.findall(r"^answer_(\d+) = (.+)$", code, re.MULTILINE)
+    notebook = "\n".join(cell.source for cell in from_twin(name).cells if cell.cell_type == "code")
+    exercises = re.findall(r"answer_(\d+) = None", notebook)
+    assert answers and sorted(number for number, _ in answers) == sorted(exercises)
+    for _, value in answers:
         ast.literal_eval(value)
 
 
-# -- a folder of parameter files -------------------------------------------------------------
+# -- a class with good, faulty and hostile hand-ins -------------------------------------------
 
 STUDY = 'source: pocket\nfamilies: [{}]\ncorpus_names: ["pocket:{}"]\nks: [1, 10]\n'
-
-
-STUDIES = ("bob.yaml", "dee.yaml", "eve.yaml", "flo.yaml", "gus.yaml")
-FAULTY = (*STUDIES, "hal_00_quickstart.ipynb", "will")
+QWEN, OPT = STUDY.format("Qwen", "code"), STUDY.format("OPT", "prose")
+STUDIES = {
+    "ann.yaml": QWEN,
+    "cy.yml": OPT,
+    "fred.yaml.txt": STUDY.format("GPT2", "qa"),  # as Notepad saves it
+    "ida.yaml": STUDY.format("Pythia", "prose") + "records_dir: sizes\n",
+    "zoe.yaml": QWEN,  # Ann's, byte for byte, which is no copy
+    # and with faults
+    "bob.yaml": QWEN + "famlies: []\nseed: -1\n",
+    "dee.yaml": OPT + "records_dir: mine\n",
+    "deep.yaml": "ks: " + "[" * 5_000,
+    "eve.yaml": OPT + "model_ids: [opt-w32-l2-seed7]\n",  # not measured
+    "flo.yaml": STUDY.format("Llama", "prose"),
+    "many.yaml": QWEN.replace("[1, 10]", str(list(range(1, 1_000)))),
+    "none.yaml": QWEN + "records_dir: changed\n",
+    "root.yaml": QWEN + "records_dir: /\n",
+    "waits.yaml": QWEN + "records_dir: waits\n",
+}
 WORDS = """- Study: own k
 - Exponent: <b>0.1</b>
 more
 - One thing: with one text and eight sizes nobody can tell whether the line ends further on"""
+FORMULA = "=cmd|' /C calc'!A0"
+REASONS = {
+    "basic": "no study, notebook or answers.md in it",
+    "bob.yaml": "seed=-1: ",
+    "bomb.zip": "101 MB in 1 files; at most 100 MB",
+    "broken.ipynb": "damaged",
+    "dee.yaml": "mine: no records",  # next to its file
+    "deep.yaml": "lists inside lists",
+    "eve.yaml": "rbpkit reproduce",
+    "flo.yaml": "Llama",
+    "folder": "is a link",
+    "gus.yaml": "",
+    "link_answers.md": "is a link",
+    "many.ipynb": "100,000 answers; at most 200",
+    "many.yaml": "999",
+    "none.yaml": "checksum differs",
+    "pipe.yaml": "a pipe",
+    "root.yaml": "out of the class's folder",
+    "secret": "no study, notebook or answers.md in it",
+    "sham.zip": "no zip that can be unpacked",
+    "sparse.ipynb": "60,000 MB; at most 20 MB",
+    "waits.yaml": "a.json is a pipe",
+    "will": "folders in it",
+}
 
 
-@pytest.fixture
-def hand_ins(tmp_path, shipped) -> Path:
-    """The hand-ins of a class, seven of which are faulty, and what else lies there."""
-    folder = tmp_path / "hand-ins"
+def put_honest(folder: Path) -> None:
+    """What students hand in who mean no harm, whatever they call it."""
     shutil.copytree(ROOT / "params" / "class", folder)
-    opt = STUDY.format("OPT", "prose")
-    studies = {
-        "ann.yaml": STUDY.format("Qwen", "code"),
-        "bob.yaml": STUDY.format("Qwen", "code") + "famlies: []\nseed: -1\n",
-        "cy.yml": opt,
-        "dee.yaml": opt + "records_dir: mine\n",
-        "eve.yaml": opt + "model_ids: [opt-w32-l2-seed7]\n",  # not measured
-        "flo.yaml": STUDY.format("Llama", "prose"),
-        "fred.yaml.txt": STUDY.format("GPT2", "qa"),  # as Notepad saves it
-        "ida.yaml": STUDY.format("Pythia", "prose") + "records_dir: sizes\n",
-        "zoe.yaml": STUDY.format("Qwen", "code"),  # Ann's, byte for byte, which is no copy
-        "notes.txt": "not a study",
-    }
-    for name, text in studies.items():
+    for name, text in STUDIES.items():
         (folder / name).write_text(text)
+    (folder / "notes.txt").write_text("not a study")
     (folder / "gus.yaml").write_bytes(b"\xff\xfe s o u r c e")
+    (folder / os.fsdecode(b"kai\xe9\x1b.yaml")).write_text(QWEN)  # Latin-1, a sign for terminals
     (folder / "sizes").mkdir()
-    prose = [one for one in shipped if one.manifest.corpus == "pocket:prose"]
-    for one in prose:
-        if one.manifest.family == "Pythia":  # own sizes: all but the largest
-            path = folder / "sizes" / f"{one.manifest.S}.summary.npz"
-            path.write_bytes(one.to_bytes())
-    max((folder / "sizes").iterdir(), key=lambda path: int(path.name.split(".")[0])).unlink()
+    of_ida = sorted(paths.SUMMARIES.joinpath(slug("pocket:prose")).glob("pythia-w*.npz"))
+    for path in of_ida[:-1]:  # own sizes: all but one
+        shutil.copy(path, folder / "sizes")
     answers = {1: ("144", "right"), 2: ("0.52", "not yet")}
     hand_in_notebook(folder / "ann_00_quickstart.ipynb", answers)
-    hand_in_notebook(folder / "cy_00_quickstart.ipynb", {})
     (folder / "Ida Moe").mkdir()
     ida = {1: ("1", "right"), 2: ("1 + 1", "right"), 3: ("4.5", "not answered yet")}
     hand_in_notebook(folder / "Ida Moe" / "Untitled.ipynb", ida)
-    (folder / "hal_00_quickstart.ipynb").write_text('{"cells": [')
     shutil.copy(ROOT / "notebooks" / "00_quickstart.ipynb", folder)
     (folder / "Ida Moe" / "answers.md").write_text(WORDS, encoding="utf-16")
     for inside in ("nils-upload/work-nils", "will/a/b"):
@@ -113,8 +116,6 @@ def hand_ins(tmp_path, shipped) -> Path:
     with zipfile.ZipFile(folder / "tina.zip", "w") as archive:
         archive.writestr("work-tina/own_k.yaml", STUDY.format("Pythia", "prose"))
         archive.writestr("__MACOSX/work-tina/._own_k.yaml", b"\0")
-    (tmp_path / "names.txt").write_text("Ann\nIDA MOE\nnils\nTina\nUte\nWill\n")
-    return folder
 
 
 def hand_in_notebook(path: Path, answers: dict[int, tuple[str, str]]) -> None:
@@ -123,29 +124,74 @@ def hand_in_notebook(path: Path, answers: dict[int, tuple[str, str]]) -> None:
     notebook.cells[0].source += f"\n{path.name}"
     for cell in notebook.cells:
         for number, (answer, verdict) in answers.items():
-            if f"answer_{number} = None" in cell.source:
-                unanswered = f"answer_{number} = None"
+            unanswered = f"answer_{number} = None"
+            if unanswered in cell.source:
                 cell.source = cell.source.replace(unanswered, f"answer_{number} = {answer}")
                 [output] = cell.outputs
                 output.text = f"{number}: {verdict}\n   and what it says of it\n"
     nbformat.write(notebook, path)
 
 
-def test_a_class(hand_ins, tmp_path, rbpkit):
-    """A faulty file tells every fault and stops no other; the page and the tables have them all."""
-    out = tmp_path / "class"
-    names = ["--names", tmp_path / "names.txt"]
-    status, _, said = rbpkit("classroom", hand_ins, "--out", out, *names)
-    assert status == 1 and "7 failed, 6 not handed in; nothing from 1 of 6 names" in said
-    reasons = pd.read_csv(out / "failures.csv").set_index("file")["reason"].sort_index()
-    assert tuple(reasons.index) == FAULTY
-    assert "seed=-1: " in reasons["bob.yaml"] and "unknown setting 'famlies'" in reasons["bob.yaml"]
-    assert reasons["dee.yaml"].startswith("mine: no records")  # next to its file
-    assert "rbpkit reproduce" in reasons["eve.yaml"] and "Llama" in reasons["flo.yaml"]
+def put_hostile(folder: Path, out: Path) -> None:
+    """Links, pipes, bombs, code, and records whose manifest says that no token was scored."""
+    for name in ("secret", "waits", "basic", "changed"):
+        (folder / name).mkdir()
+    (folder / "secret" / "password").write_text("of the teacher")
+    (folder / "link_answers.md").symlink_to(folder / "secret" / "password")
+    (folder / "folder").symlink_to(folder / "secret")
+    os.mkfifo(folder / "pipe.yaml")
+    os.mkfifo(folder / "waits" / "a.json")
+    with (folder / "sparse.ipynb").open("wb") as file:
+        file.truncate(60_000_000_000)
+    write_cells(folder / "many.ipynb", [f"answer_{n} = 1\n" for n in range(100_000)])
+    write_cells(folder / "=HYPERLINK(1).ipynb", [f"answer_1 = {FORMULA}<script>", "x" * 100_000])
+    write_cells(folder / "ben_03.ipynb", ['answer_1 = "\ud800"'])  # half a character
+    (folder / "broken.ipynb").write_text('{"cells": [' + "[" * 100_000)
+    for name, inside in (("slip", "../../../slipped.yaml"), ("bomb", "a.yaml")):
+        with zipfile.ZipFile(folder / f"{name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(inside, QWEN if name == "slip" else b"0" * 101_000_000)
+    (folder / "sham.zip").write_bytes(b"PK")
+    # Code in the folder that Python, and a template that nbconvert, would find there.
+    (folder / "pandas.py").write_text(f"open({str(out / 'run.txt')!r}, 'w')\n")
+    (folder / "basic" / "index.html.j2").write_text("the student's template")
+    stored = dict(np.load(paths.SUMMARIES / slug("pocket:code") / "qwen-w32-l2.summary.npz"))
+    manifest = json.loads(stored["manifest"].tobytes()) | {"tokens": 0}
+    stored["manifest"] = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
+    np.savez(folder / "changed" / "a.summary.npz", **stored)
 
-    table = pd.read_csv(out / "comparison.csv")
-    good = {"ann.yaml", "cy.yml", "fred.yaml.txt", "ida.yaml", "zoe.yaml"}
-    assert set(table["file"]) == good | {"tina.zip/work-tina/own_k.yaml"}
+
+def write_cells(path: Path, source: list[str]) -> None:
+    cell = {"cell_type": "code", "source": source, "outputs": []}
+    path.write_text(json.dumps({"cells": [cell]}))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory) -> Path:
+    """The tables and the page of this class, made in its folder."""
+    base = tmp_path_factory.mktemp("class")
+    folder, out = base / "hand-ins", base / "out"
+    out.mkdir()
+    put_honest(folder)
+    put_hostile(folder, out)
+    (base / "names.txt").write_text("Ann\nIDA MOE\nnils\nTina\nUte\nWill\n")
+    command = ["rbpkit", "classroom", ".", "--out", str(out), "--names", "../names.txt"]
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stop:
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", command)
+        app.main()
+    assert stop.value.code == 1
+    return out
+
+
+def test_a_file_with_a_fault_is_a_row_with_its_reason_and_stops_no_other(done):
+    reasons = pd.read_csv(done / "failures.csv").set_index("file")["reason"]
+    assert sorted(reasons.index) == sorted(REASONS)
+    for file, words in REASONS.items():
+        assert words in reasons[file]
+    assert "unknown setting 'famlies'" in reasons["bob.yaml"]  # every fault of a file
+    table = pd.read_csv(done / "comparison.csv")
+    in_zips = {"tina.zip/work-tina/own_k.yaml", "slip.zip/slipped.yaml"}  # below its folder
+    assert set(table["file"]) == {*[*STUDIES][:5], "kai\\udce9\\x1b.yaml", *in_zips}
     slopes = table.set_index(["file", "quantity"])["slope"]
     curve = rbp_curve(load_summaries(paths.SUMMARIES), 1, "pocket:code", "Qwen")
     slope = fit_power_law(curve.S, curve.loss).slope
@@ -153,20 +199,37 @@ def test_a_class(hand_ins, tmp_path, rbpkit):
     ida = table.query("file == 'ida.yaml'")
     assert (ida["n"] == 7).all() and (ida["difference"].abs() > 1e-4).all()
 
-    answers = pd.read_csv(out / "answers.csv", dtype={"notebook": str})
+
+def test_nothing_is_run_no_link_followed_and_no_cell_is_a_formula(done):
+    assert not (done / "run.txt").exists()
+    for file in done.iterdir():
+        content = file.read_text("utf-8")
+        assert "of the teacher" not in content and "the student's template" not in content
+    answers = pd.read_csv(done / "answers.csv").set_index("file")["answer"]
+    formula = answers["'=HYPERLINK(1).ipynb"]
+    assert formula.startswith(f"'{FORMULA}<script>x") and len(formula) < 2_010
+    assert answers["ben_03.ipynb"] == '"\\ud800"'
+    page = (done / "class.html").read_text("utf-8")
+    assert "&lt;script&gt;" in page and "<script" not in page and "x" * 100 not in page
+    for cell in ("@a", "\ta", "\ra", "+a", "-1+a", "\uff1da"):
+        assert without_formula(cell) == f"'{cell}"
+    for cell in ("a=1", "-0.09", "+1e5", -0.09):
+        assert without_formula(cell) == cell
+
+
+def test_the_page_has_every_student_answer_and_note(done):
+    answers = pd.read_csv(done / "answers.csv", dtype={"notebook": str})
     given = answers.set_index(["student", "exercise"])["verdict"]
     assert list(given["Ann"]) == ["right", "not yet", "not answered yet"]
-    assert list(given["cy"]) == ["not answered yet"] * 3
     # A number is checked once more, whatever the output says; what is computed is believed.
     assert list(given["IDA MOE"]) == ["not yet", "right", "right"]
-
-    page = BeautifulSoup((out / "class.html").read_text("utf-8"), "html.parser")
+    page = BeautifulSoup((done / "class.html").read_text("utf-8"), "html.parser")
     assert not page.find_all(["script", "link", "img"])
     drawn = {text.text for text in page.select("svg text")}
     assert drawn >= {"ann", "cy", "fred", "ida", "zoe", "tina/own_k"}
     notes = [" ".join(row.get_text(" ").split()) for row in page.select("table.notes tr")]
     copied = "nils-upload/work-nils/answers.md much the same words as Ida Moe/answers.md"
-    for words in (*FAULTY, "notes.txt", copied):
+    for words in (*REASONS, "notes.txt", copied):
         assert any(words in note for note in notes), words
     assert len([note for note in notes if "same words" in note]) == 1
     rows = {row.td.text: row for row in page.select("table.texts tr")[1:]}
@@ -179,97 +242,6 @@ def test_a_class(hand_ins, tmp_path, rbpkit):
     assert "own_k" in whole["Tina"] and "list of names" in whole["cy"]
 
 
-def studies_of(folder: Path) -> tuple[HandIns, dict[str, pd.DataFrame]]:
-    """What is in a folder, and the slopes of each study in it that has no fault."""
-    found = find_hand_ins(folder)
-
-    return found, found.read("studies", lambda file, path: study_slopes(found, file, path))
-
-
-# -- hand-ins that do harm --------------------------------------------------------------------
-
-FORMULA = "=cmd|' /C calc'!A0"
-
-
-@pytest.fixture(scope="module")
-def harmed(tmp_path_factory) -> tuple[Path, dict[str, str]]:
-    """The tables and the page of a class with two good studies and eleven hostile hand-ins."""
-    folder = tmp_path_factory.mktemp("hand-ins")
-    study = STUDY.format("Qwen", "code")
-    (folder / "ann.yaml").write_text(study)
-    (folder / "secret").mkdir()
-    (folder / "secret" / "password").write_text("of the teacher")
-    (folder / "link_answers.md").symlink_to(folder / "secret" / "password")
-    (folder / "folder").symlink_to(folder / "secret")
-    os.mkfifo(folder / "pipe.yaml")
-    with (folder / "sparse.ipynb").open("wb") as file:
-        file.truncate(60_000_000_000)
-    write_cells(folder / "many.ipynb", [f"answer_{n} = 1\n" for n in range(100_000)])
-    write_cells(folder / "=HYPERLINK(1).ipynb", [f"answer_1 = {FORMULA}<script>", "x" * 100_000])
-    (folder / "broken.ipynb").write_text('{"cells": [' + "[" * 100_000)
-    (folder / "root.yaml").write_text(f"{study}records_dir: /\n")
-    (folder / "waits").mkdir()
-    os.mkfifo(folder / "waits" / "a.json")
-    (folder / "waits.yaml").write_text(f"{study}records_dir: waits\n")
-    for name, inside in (("slip", "../../../slipped.yaml"), ("bomb", "a.yaml")):
-        with zipfile.ZipFile(folder / f"{name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(inside, study if name == "slip" else b"0" * 101_000_000)
-    (folder / "sham.zip").write_bytes(b"PK")
-    out = tmp_path_factory.mktemp("class")
-    # Code in the folder that Python, and a template that nbconvert, would find there.
-    (folder / "pandas.py").write_text(f"open({str(out / 'run.txt')!r}, 'w')\n")
-    (folder / "basic").mkdir()
-    (folder / "basic" / "index.html.j2").write_text("the student's template")
-    with contextlib.chdir(folder):
-        return out, run_class(Path("."), out)
-
-
-def write_cells(path: Path, source: list[str]) -> None:
-    cell = {"cell_type": "code", "source": source, "outputs": []}
-    path.write_text(json.dumps({"cells": [cell]}))
-
-
-def test_a_harmful_file_is_a_row_with_its_reason_and_nothing_else(harmed):
-    out, reasons = harmed
-    expected = {
-        "basic": "no study, notebook or answers.md in it",
-        "bomb.zip": "101 MB in 1 files; at most 100 MB",
-        "broken.ipynb": "damaged",
-        "folder": "is a link",
-        "link_answers.md": "is a link",
-        "many.ipynb": "100,000 answers; at most 200",
-        "pipe.yaml": "a pipe",
-        "root.yaml": "out of the class's folder",
-        "secret": "no study, notebook or answers.md in it",
-        "sham.zip": "no zip that can be unpacked",
-        "sparse.ipynb": "60,000 MB; at most 20 MB",
-        "waits.yaml": "a.json is a pipe",
-    }
-    assert sorted(reasons) == sorted(expected)
-    for file, words in expected.items():
-        assert words in reasons[file]
-    good = {"ann.yaml", "slip.zip/slipped.yaml"}  # which was unpacked below its folder
-    assert set(pd.read_csv(out / "comparison.csv")["file"]) == good
-    assert not (out / "run.txt").exists()  # no code was run
-    for file in out.iterdir():
-        content = file.read_text("utf-8")
-        assert "of the teacher" not in content  # no link was followed
-        assert "the student's template" not in content
-
-
-def test_no_cell_is_a_formula(harmed):
-    answers = pd.read_csv(harmed[0] / "answers.csv")
-    [row] = answers.itertuples()
-    assert row.file == "'=HYPERLINK(1).ipynb" and row.answer.startswith(f"'{FORMULA}<script>x")
-    assert len(row.answer) < 2_010
-    page = (harmed[0] / "class.html").read_text("utf-8")
-    assert "&lt;script&gt;" in page and "<script" not in page and "x" * 100 not in page
-    for cell in ("@a", "\ta", "\ra", "+a", "-1+a", "\uff1da"):
-        assert without_formula(cell) == f"'{cell}"
-    for cell in ("a=1", "-0.09", "+1e5", -0.09):
-        assert without_formula(cell) == cell
-
-
 def test_a_link_that_takes_the_place_of_a_file_is_not_followed(tmp_path, monkeypatch):
     """Between the look at the file and its opening."""
     (tmp_path / "secret").write_text("of the teacher")
@@ -280,44 +252,10 @@ def test_a_link_that_takes_the_place_of_a_file_is_not_followed(tmp_path, monkeyp
         read_bytes(tmp_path / "answers.md")
 
 
-def test_whatever_one_student_hands_in_the_others_are_run(tmp_path):
-    """Deep YAML, too many k, and records whose manifest says that no token was scored."""
-    (tmp_path / "ann.yaml").write_text(STUDY.format("Qwen", "code"))
-    (tmp_path / "deep.yaml").write_text("ks: " + "[" * 5_000)
-    (tmp_path / "none.yaml").write_text(STUDY.format("Qwen", "code") + "records_dir: mine\n")
-    many = STUDY.replace("[1, 10]", str(list(range(1, 1_000)))).format("Qwen", "code")
-    (tmp_path / "many.yaml").write_text(many)
-    source = paths.SUMMARIES / slug("pocket:code") / "qwen-w32-l2.summary.npz"
-    stored = np.load(source)
-    manifest = json.loads(stored["manifest"].tobytes()) | {"tokens": 0}
-    text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
-    (tmp_path / "mine").mkdir()
-    np.savez(tmp_path / "mine" / "a.summary.npz", **dict(stored) | {"manifest": text})
-    found, slopes = studies_of(tmp_path)
-    deep, many, none = found.faults
-    assert "lists inside lists" in deep[1] and "checksum differs" in none[1] and "999" in many[1]
-    assert list(slopes) == ["ann.yaml"]
-
-
-def test_a_name_and_an_answer_that_are_no_text(tmp_path):
-    """A file name in Latin-1 with a sign for terminals, and half a character in an answer."""
-    (tmp_path / os.fsdecode(b"ann\xe9\x1b.yaml")).write_text(STUDY.format("Qwen", "code"))
-    write_cells(tmp_path / "ben_03.ipynb", ['answer_1 = "\ud800"'])
-    found, slopes = studies_of(tmp_path)
-    assert list(slopes) == ["ann\\udce9\\x1b.yaml"] and not found.faults
-    answers = read_answers("ben_03.ipynb", "ben", tmp_path / "ben_03.ipynb")
-    assert answers["answer"].tolist() == ['"\\ud800"']
-
-
-def test_faults_before_anything_is_run(hand_ins, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for folder, names, words in (
-        (tmp_path / "missing", None, "no such folder"),
-        (tmp_path / "empty", None, "no parameter files"),
-        (hand_ins, tmp_path / "none.txt", "none.txt: cannot be read"),
-    ):
+def test_without_hand_ins_nothing_is_run(tmp_path):
+    for folder, words in (("missing", "no such folder"), (".", "no parameter files")):
         with pytest.raises(InputError, match=words):
-            run_class(folder, tmp_path / "out", names=names)
+            run_class(tmp_path / folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
