@@ -144,7 +144,7 @@ def drawn(published: list[Curve], measured: list[Curve]) -> Figure:
             axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, label=label)
         for curve, marker in zip(measured, "*X", strict=True):
             axes.plot(curve.S, curve.loss, marker, color="black", label=curve.models[0])
-        plots.plain_log_ticks(axes.yaxis, *axes.get_ylim())
+        plots.plain_log_ticks(axes.yaxis)
         axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     return figure
 

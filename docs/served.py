@@ -22,7 +22,8 @@ import numpy as np
 import pandas as pd
 
 from rbpkit import load_corpus, load_model, load_summaries, measure
-from rbpkit.fit import fit_all
+from rbpkit.fit import curves_of_all, fit_curves
+from rbpkit.summary import DEFAULT_KS
 from rbpkit_pocket import paths
 
 # Their heads are 32 wide. On a CPU vLLM takes no heads of 24 or 40, which widths 48 and 80 have.
@@ -98,7 +99,7 @@ def slopes(folder: Path) -> pd.DataFrame:
     """The slopes (-alpha) of all lines, of the records of served models and of those made here."""
     columns = {}
     for place in ("served", "here"):
-        table = fit_all(load_summaries(folder / place)).table
+        table = fit_curves(curves_of_all(load_summaries(folder / place), DEFAULT_KS)).table
         columns[place] = table.set_index(["family", "quantity"])["slope"]
     return pd.DataFrame(columns)
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from transformers import AutoConfig
 
 from rbpkit.kernels.head_plan import plan_head
-from rbpkit.ranking import MEMORY_BYTES, counting_path, token_ranks
+from rbpkit.ranking import counting_path, token_ranks
 from rbpkit.writing import write_whole
 
 SHAPES = ((256, 50_257, 2048), (768, 50_257, 2048), (256, 262_144, 512), (192, 4_096, 8192))
@@ -71,7 +71,7 @@ def times(d: int, V: int, T: int, dtype: torch.dtype, device: str) -> tuple[list
     hidden = torch.randn(T, d, dtype=dtype, device=device)
     matrix = torch.randn(V, d, dtype=dtype, device=device) / d**0.5
     targets = torch.randint(V, (T,), device=device)
-    rows = plan_head(hidden, matrix, None, MEMORY_BYTES).rows
+    rows, _ = plan_head(hidden, matrix)
 
     def rank(options: dict[str, float]) -> object:
         return token_ranks(hidden, matrix, targets, **options)

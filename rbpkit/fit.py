@@ -2,16 +2,15 @@
 
 -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3 of arXiv 2510.20387) and CE ~ S^-alpha (Section 5.2)
 are ordinary least squares of log loss on log S, logarithms natural. The paper prints slope and R2.
-We add what tells how sure they are: standard errors, t intervals, and an interval for a new model.
-A `Curve` is made of anything that is `Measured`: summaries, records, totals.
+We add what tells how sure they are: standard errors, t intervals, an interval for a new model, and
+a note on what a line cannot be trusted for. A `Curve` is made of anything that is `Measured`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 from scipy.stats import linregress
 
-from rbpkit.errors import InputError, reason
+from rbpkit.errors import InputError
 from rbpkit.manifest import Manifest
 from rbpkit.names import run_and_step
-from rbpkit.resolution import doubts
-from rbpkit.summary import DEFAULT_KS, Summary
+from rbpkit.summary import Summary
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -34,6 +32,9 @@ MIN_POINTS = 3
 # Logarithms that differ by less are equal up to rounding, and R2 would be that of the rounding.
 _ROUNDING = 2e-15
 
+FEW_MODELS = 5  # fewer hardly show that a line is straight
+FEW_UNITS = 15  # a 95% bootstrap interval of 2, 3, 5, 8 documents covers 52, 76, 84, 88%
+
 
 def root_mean_square(values: ArrayLike) -> float:
     """sqrt(mean(values^2)) over all elements, in the unit of the values."""
@@ -41,17 +42,16 @@ def root_mean_square(values: ArrayLike) -> float:
     return float(np.sqrt(np.mean(squares)))
 
 
-def minus_log(share: Array) -> Array:
+def minus_log(share: ArrayLike) -> Array:
     """-log of shares: 0 if one is 1, infinite if it is 0 (no fit takes either)."""
-    with np.errstate(divide="ignore"):
-        return 0.0 - np.log(share)  # not -log: 0 and not -0 for a share of 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 0.0 - np.log(np.asarray(share, dtype=np.float64))  # not -0 for a share of 1
 
 
 # -- the line ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """What a fit says of models of size S: floats if S was one number, else arrays of its shape.
 
     - loss: exp(intercept) * S^slope, in the unit of the fitted loss (-log RBP_k has none, CE is in
@@ -74,7 +74,6 @@ class PowerLawFit:
     - intercept: log loss at S = 1 (far outside the data: do not read it as a model).
     - r2: 1 - residual / total sum of squares, both of log loss.
     - slope_se: the standard error of the slope, by n - 2 degrees of freedom.
-    - slope_interval: Student's t interval of the slope, which covers at `level`.
     - residual_sd: sqrt(residual sum of squares / (n - 2)), in log units: 0.01 is 1% of the loss.
     - mean_log_S, sum_squares_log_S: mean of log S, and sum of (log S - mean)^2; for `predict`.
     - S_min, S_max: the range that was fitted; beyond it a prediction is an extrapolation.
@@ -87,14 +86,18 @@ class PowerLawFit:
     intercept: float
     r2: float
     n: int
-    level: float
     slope_se: float
-    slope_interval: Interval
     residual_sd: float
     mean_log_S: float
     sum_squares_log_S: float
     S_min: float
     S_max: float
+
+    @property
+    def slope_interval(self) -> Interval:
+        """Student's t interval of the slope at 95%, low end first."""
+        half = _t_quantile(self.n, 0.95) * self.slope_se
+        return self.slope - half, self.slope + half
 
     @property
     def alpha(self) -> float:
@@ -103,21 +106,19 @@ class PowerLawFit:
 
     @property
     def alpha_interval(self) -> Interval:
-        """The t interval of alpha, low end first."""
+        """The t interval of alpha at 95%, low end first."""
         low, high = self.slope_interval
         return -high, -low
 
-    def predict(self, S: ArrayLike, *, level: float | None = None) -> Prediction:
+    def predict(self, S: ArrayLike, *, level: float = 0.95) -> Prediction:
         """The loss of a new model of each size, with a t interval from the fit's own residuals.
 
-        S: one positive number or an array of any shape. level: coverage, the fit's own by default.
+        S: one positive number or an array of any shape. level: coverage of the interval.
         Raises InputError if an S is not positive and finite, or level is not between 0 and 1.
         """
-        if level is None:
-            level = self.level
         sizes = np.asarray(S, dtype=np.float64)[()]  # [()] makes one number a number again
         if not np.all((sizes > 0) & (sizes < np.inf)):
-            raise InputError("predict: every S must be a positive, finite parameter count")
+            raise InputError(f"predict: a size must be a positive, finite number, not {sizes}")
         log_S = np.log(sizes)
         log_loss = self.intercept + self.slope * log_S
         # A new model's own scatter (the 1), and that of the line, which grows away from the data.
@@ -127,110 +128,70 @@ class PowerLawFit:
 
 
 def fit_power_law(
-    S: ArrayLike, loss: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
+    S: ArrayLike, loss: ArrayLike, *, labels: Sequence[str] | None = None
 ) -> PowerLawFit:
     """Least squares of log loss on log S: Figures 3 to 6, and Table 1 of the arXiv version.
 
     - S: (n,) non-embedding parameters, in any order.
     - loss: (n,) -log RBP_k (see `fit_rbp_law`) or CE in nats.
-    - level: coverage of the intervals.
     - labels: (n,) names of the points, for error messages.
 
     Any other law loss ~ x^slope is the same regression with x in the place of S: the law in k of
     the ICLR version's Table 1 with k, the law in cross-entropy with CE.
 
     Raises InputError, never returns a number, for fewer than three points, unequal lengths, values
-    that are not positive and finite, an S or a loss that is the same at all points, a bad level.
+    that are not positive and finite, an S or a loss that is the same at all points.
     """
-    rule = (
-        "be positive and finite (an RBP_k of 1 gives 0, an RBP_k of 0 gives infinity);"
-        " take another k or leave the point out"
-    )
-    return _fit_line(*_as_points(S, "the loss", loss, np.inf, rule, labels), level)
-
-
-def fit_rbp_law(
-    S: ArrayLike, rbp: ArrayLike, *, level: float = 0.95, labels: Sequence[str] | None = None
-) -> PowerLawFit:
-    """The law -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3): `fit_power_law` of -log RBP_k.
-
-    S: (n,) non-embedding parameters. rbp: (n,) RBP_k = Pr(R <= k), each strictly between 0 and 1.
-    level, labels and the errors are as in `fit_power_law`; an RBP_k of 0 or 1 has no place on the
-    line (its loss is infinite or zero) and is refused by name, never clipped.
-    """
-    rule = "lie between 0 and 1, both excluded; take another k or leave the point out"
-    S, rbp = _as_points(S, "RBP_k", rbp, 1, rule, labels)
-    return _fit_line(S, minus_log(rbp), level)
-
-
-def _as_points(
-    S: ArrayLike,
-    name: str,
-    values: ArrayLike,
-    most: float,
-    rule: str,
-    labels: Sequence[str] | None,
-) -> tuple[Array, Array]:
-    """S and the values, (n,) float64, each between 0 and `most`; InputError names the first bad."""
-    with reason(f"cannot fit: S and {name} must be numbers"):
-        S, values = np.asarray(S, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    n = S.size if labels is None else len(labels)
-    if not S.shape == values.shape == (n,):
-        raise InputError(
-            f"cannot fit: S, {name} and the labels must be lists of one length,"
-            f" not of shape {S.shape}, {values.shape} and ({n},)"
-        )
+    S, loss = np.asarray(S, dtype=np.float64), np.asarray(loss, dtype=np.float64)
+    names = [f"point {i}" for i in range(S.size)] if labels is None else list(labels)
+    n = len(names)
+    if not S.shape == loss.shape == (n,):
+        shapes = f"{S.shape}, {loss.shape} and ({n},)"
+        raise InputError(f"cannot fit: S, the loss and the labels are not of one length: {shapes}")
     if n < MIN_POINTS:
         raise InputError(
             f"cannot fit a power law to {n} point(s): two always lie on a line;"
             f" measure models of at least {MIN_POINTS} sizes"
         )
-    rule_of_S = "be a positive, finite parameter count"
-    for what, array, limit, must in (("S", S, np.inf, rule_of_S), (name, values, most, rule)):
-        refused = np.flatnonzero(~((array > 0) & (array < limit)))
+    for what, values in (("S", S), ("the loss", loss)):
+        refused = np.flatnonzero(~((values > 0) & (values < np.inf)))
         if refused.size:
             point = refused[0]
-            label = "" if labels is None else f" ({list(labels)[point]})"
             raise InputError(
-                f"cannot fit: {what} is {array[point]:g} at point {point}{label}; it must {must}"
+                f"cannot fit: {what} is {values[point]:g} at {names[point]}; it must be positive"
+                " and finite (an RBP_k of 1 gives a loss of 0, an RBP_k of 0 an infinite one);"
+                " take another k or leave the point out"
             )
-    return S, values
-
-
-def _fit_line(S: Array, loss: Array, level: float) -> PowerLawFit:
-    """S, loss: (n,) positive and finite. InputError if all S or losses are equal."""
     log_S, log_loss = np.log(S), np.log(loss)
-    if _all_equal(log_S):
-        raise InputError(
-            f"cannot fit: S is {S[0]:g} at all {S.size} points; give models of different sizes"
-        )
-    if _all_equal(log_loss):
-        raise InputError(
-            f"cannot fit: the loss is {loss[0]:g} at all {S.size} points;"
-            " R2 is not defined; take another k or more scored tokens"
-        )
+    for what, values in (("S", log_S), ("the loss", log_loss)):
+        if np.allclose(values, values[0], rtol=_ROUNDING, atol=_ROUNDING):
+            raise InputError(f"cannot fit: {what} is {np.exp(values[0]):g} at all {n} points")
     line = linregress(log_S, log_loss)
-    slope, intercept, slope_se = float(line.slope), float(line.intercept), float(line.stderr)
-    half = _t_quantile(S.size, level) * slope_se
-    residuals = log_loss - intercept - slope * log_S
+    residuals = log_loss - line.intercept - line.slope * log_S
     return PowerLawFit(
-        slope=slope,
-        intercept=intercept,
+        slope=float(line.slope),
+        intercept=float(line.intercept),
         r2=float(line.rvalue**2),
-        n=S.size,
-        level=level,
-        slope_se=slope_se,
-        slope_interval=(slope - half, slope + half),
-        residual_sd=float(np.linalg.norm(residuals) / np.sqrt(S.size - 2)),
+        n=n,
+        slope_se=float(line.stderr),
+        residual_sd=float(np.linalg.norm(residuals) / np.sqrt(n - 2)),
         mean_log_S=float(log_S.mean()),
-        sum_squares_log_S=float(S.size * log_S.var()),
+        sum_squares_log_S=float(n * log_S.var()),
         S_min=float(S.min()),
         S_max=float(S.max()),
     )
 
 
-def _all_equal(logs: Array) -> bool:
-    return np.allclose(logs, logs[0], rtol=_ROUNDING, atol=_ROUNDING)
+def fit_rbp_law(
+    S: ArrayLike, rbp: ArrayLike, *, labels: Sequence[str] | None = None
+) -> PowerLawFit:
+    """The law -log RBP_k ~ S^-alpha (Sections 4.1 to 4.3): `fit_power_law` of -log RBP_k.
+
+    S: (n,) non-embedding parameters. rbp: (n,) RBP_k = Pr(R <= k), each strictly between 0 and 1:
+    a 0 or a 1 has no place on the line (its loss is infinite or zero) and is refused by name, never
+    clipped. labels and the other errors are as in `fit_power_law`.
+    """
+    return fit_power_law(S, minus_log(rbp), labels=labels)
 
 
 def _t_quantile(n: int, level: float) -> float:
@@ -259,11 +220,10 @@ M = TypeVar("M", bound=Measured)
 class Curve:
     """One quantity of the models of a family on a corpus, by rising size.
 
-    - quantity: its name: "RBP_10", "CE" (nats), "p_{5,10}".
+    - quantity: its name: "RBP_10", or "CE" (nats).
     - models: n names.
     - S: (n,) non-embedding parameters, ascending.
     - value: (n,) the quantity at each S.
-    - figure: where the paper plots it, if it does.
     - tokens: (n,) how many each model scored; units: of the documents. None if not known.
     - in_ce: whether S holds the models' CE in nats (`curves_in_ce`), with which the loss rises.
     """
@@ -272,87 +232,84 @@ class Curve:
     family: str
     quantity: str
     models: tuple[str, ...]
-    S: np.ndarray
-    value: np.ndarray
-    figure: str = ""
-    tokens: np.ndarray | None = None
+    S: Array
+    value: Array
+    tokens: Array | None = None
     units: int | None = None
     in_ce: bool = False
 
     @property
-    def title(self) -> str:
-        """Family, corpus and quantity, as messages name the curve."""
-        return f"{self.family}, {self.corpus}, {self.quantity}"
-
-    @property
-    def loss(self) -> np.ndarray:
+    def loss(self) -> Array:
         """What falls as a power of S: CE itself, else -log of the share (inf if it is 0)."""
-        if self.quantity == "CE":
-            return self.value
-        return minus_log(self.value)
+        return self.value if self.quantity == "CE" else minus_log(self.value)
 
     def doubts(self, fit: PowerLawFit) -> str:
         """Why the law that was fitted to it may not be trusted, in a few words, or ""."""
-        misses = None
-        if self.tokens is not None and self.quantity.startswith("RBP_"):
-            misses = (1 - self.value) * self.tokens
-        exponent = fit.slope_interval if self.in_ce else fit.alpha_interval
-        return doubts(self.S, exponent, misses, self.units)
+        low, high = fit.slope_interval if self.in_ce else fit.alpha_interval
+        notes = []
+        if low <= 0:
+            notes.append("alpha may be 0" if high >= 0 else "alpha is below 0")
+        elif self.tokens is not None and self.quantity != "CE":
+            needed = misses_needed(fit.slope, self.S)
+            # Half a miss in the place of none: the harmonic mean stays finite.
+            misses = np.maximum((1 - self.value) * self.tokens, 0.5)
+            mean = 1 / np.mean(1 / misses)
+            if mean < needed:
+                notes.append(f"few misses ({mean:,.0f} of {needed:,.0f})")
+        if fit.n < FEW_MODELS:
+            notes.append(f"few models ({fit.n})")
+        if self.units is not None and few_units(self.units):
+            notes.append(few_units(self.units))
+        return "; ".join(notes)
 
 
-def curve_of(
-    measured: Iterable[M],
-    corpus: str | None,
-    family: str | None,
-    quantity: Callable[[M], float],
-    name: str,
-) -> Curve:
-    """`quantity` of each model of `family` on `corpus`, ascending in S; called `name`.
+def misses_needed(alpha: float, S: ArrayLike, r2: float = 0.9) -> float:
+    """Misses of each model below which sampling alone brings R2 of the line under `r2`.
 
-    None means the only corpus or family there is. Raises InputError if nothing matches, if
-    several do and one was asked for, if one model was measured twice, if there are several
-    checkpoints of one training run, and if the models did not score the same tokens: of different
-    text (fingerprint), cut at different lengths, or by different tokenizers.
+    A line of slope -alpha at the sizes S (n,) explains alpha^2 sum (ln S - mean)^2; n models with
+    m misses each leave about (n - 2) / m, tokens taken for independent. So
+    m = (n - 2) r2 / ((1 - r2) alpha^2 sum (ln S - mean)^2).
     """
-    measured = list(measured)
-    pairs = sorted({corpus_and_family(model) for model in measured})
-    matching = [pair for pair in pairs if corpus in (None, pair[0]) and family in (None, pair[1])]
-    if len(matching) != 1:
-        problem = "name one corpus and one family" if matching else "nothing was measured"
-        offered = "; ".join(" / ".join(pair) for pair in pairs) or "nothing at all"
-        raise InputError(
-            f"{problem} for corpus {corpus or 'any'}, family {family or 'any'};"
-            f" there is (corpus / family): {offered}"
-        )
-    [(corpus, family)] = matching
-    chosen = models_of(measured, corpus, family)
-    check_same_tokens(chosen, f"{family} on {corpus}")
-    _check_one_checkpoint(model.manifest for model in chosen)
-    names = tuple(model.manifest.model for model in chosen)
-    repeated = sorted({model for model in names if names.count(model) > 1})
-    if repeated:
-        raise InputError(f"measured more than once on {corpus}: {', '.join(repeated)}")
-    S = [model.manifest.S for model in chosen]
-    return _curve(chosen, corpus, family, name, S, [quantity(model) for model in chosen])
+    log_S = np.log(np.asarray(S, dtype=np.float64))
+    explained = alpha**2 * log_S.size * log_S.var()
+    return float((log_S.size - 2) * r2 / ((1 - r2) * explained))
+
+
+def few_units(units: int) -> str:
+    """A note if intervals for other documents rest on too few documents (or units), else ""."""
+    return f"few documents or units ({units})" if units < FEW_UNITS else ""
+
+
+def curve_of(measured: Iterable[Measured], k: int | None) -> Curve:
+    """RBP_k of the models of one family on one corpus (Figures 3 to 5); CE if k is None (8a).
+
+    Raises InputError if there are several families or corpora, if one model is there twice or at
+    several steps of its training, if the models did not score the same tokens (another text,
+    another length, another tokenizer), and for k < 1.
+    """
+    groups = grouped(measured, "corpus", "family")
+    if len(groups) != 1:
+        there = "; ".join(" / ".join(pair) for pair in groups) or "nothing"
+        raise InputError(f"a curve is of one family on one corpus; there is {there}")
+    [((corpus, family), models)] = groups.items()
+    check_same_tokens(models, f"{family} on {corpus}")
+    check_one_step(models)
+    models.sort(key=_size_and_name)
+    return _curve(models, family, k, [model.manifest.S for model in models])
 
 
 def _curve(
-    models: Sequence[Measured],
-    corpus: str,
-    family: str,
-    name: str,
-    S: Sequence[float],
-    value: Sequence[float],
-    in_ce: bool = False,
+    models: Sequence[Measured], family: str, k: int | None, x: Sequence[float], in_ce: bool = False
 ) -> Curve:
-    """The curve of these models, which are in the order of S."""
+    """The curve of these models, which are in the order of x."""
+    value = [model.ce() if k is None else model.rbp(k) for model in models]
     units = [np.unique(one.document_units).size for one in models if isinstance(one, Summary)]
     return Curve(
-        corpus=corpus,
+        corpus=models[0].manifest.corpus,
         family=family,
-        quantity=name,
+        quantity="CE" if k is None else f"RBP_{k}",
         models=tuple(model.manifest.model for model in models),
-        S=np.array(S, dtype=np.float64),
+        S=np.array(x, dtype=np.float64),
         value=np.array(value, dtype=np.float64),
         tokens=np.array([model.manifest.tokens for model in models]),
         units=min(units, default=None),
@@ -360,28 +317,59 @@ def _curve(
     )
 
 
-def corpus_and_family(model: Measured) -> tuple[str, str]:
-    """What the models of one curve have in common."""
-    return model.manifest.corpus, model.manifest.family
+def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
+    """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
+    groups = grouped(measured, "corpus", "family").values()
+    return [curve_of(models, k) for models in groups for k in (None, *ks)]
+
+
+def curves_in_ce(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
+    """RBP_k of all models of a text against their CE (nats) in the place of S, ascending.
+
+    A law in CE is -log RBP_k ~ CE^eps_k, and its slope is eps_k. Its models may be of any family,
+    and checkpoints of one run. Raises InputError if the models of a text did not score the same
+    tokens.
+    """
+    curves = []
+    for (corpus,), models in grouped(measured, "corpus").items():
+        check_same_tokens(models, corpus)
+        models.sort(key=lambda model: model.ce())
+        CE = [model.ce() for model in models]
+        curves += [_curve(models, "all", k, CE, in_ce=True) for k in ks]
+    return curves
+
+
+# -- which models are on one line -------------------------------------------------------------
+
+
+def _size_and_name(model: Measured) -> tuple[float, str]:
+    return model.manifest.S, model.manifest.model
 
 
 def models_of(measured: Iterable[M], corpus: str, family: str) -> list[M]:
     """What was measured of one family on one corpus, ascending in S; empty if nothing was."""
-    chosen = [model for model in measured if corpus_and_family(model) == (corpus, family)]
-    return sorted(chosen, key=lambda model: (model.manifest.S, model.manifest.model))
+    groups = grouped(measured, "corpus", "family")
+    return sorted(groups.get((corpus, family), ()), key=_size_and_name)
 
 
-def check_same_tokens(models: Iterable[Measured], who: str) -> None:
+def grouped(measured: Iterable[M], *settings: str) -> dict[tuple[str, ...], list[M]]:
+    """What was measured, by settings of its manifest, in their order."""
+    groups: dict[tuple[str, ...], list[M]] = {}
+    for model in measured:
+        values = tuple(getattr(model.manifest, setting) for setting in settings)
+        groups.setdefault(values, []).append(model)
+    return dict(sorted(groups.items()))
+
+
+def check_same_tokens(models: Sequence[Measured], who: str) -> None:
     """InputError, which begins with `who`, if models of one line did not score the same tokens."""
-    models = list(models)
     for setting in ("fingerprint", "max_length", "stride"):
-        values = sorted({getattr(model.manifest, setting) for model in models}, key=str)
+        values = sorted({str(getattr(model.manifest, setting)) for model in models})
         if len(values) > 1:
-            words = [str(value)[:15] for value in values]
+            words = " and ".join(value[:15] for value in values)
             raise InputError(
-                f"{who}: its models were measured with different {setting}"
-                f" ({' and '.join(words)}); measure them alike, or choose some, as"
-                f" --where {setting}={words[0]}"
+                f"{who}: its models were measured with different {setting} ({words}); choose those"
+                f" of one, as --where {setting}={values[0][:15]}"
             )
     found = tokenizers(models)
     if len(found) > 1:
@@ -415,107 +403,31 @@ def tokenizers(models: Iterable[M]) -> dict[str, list[M]]:
 def by_tokenizer(summaries: Iterable[Summary]) -> list[Summary]:
     """The summaries, with a text that several tokenizers cut as a corpus for each of them.
 
-    Such a corpus is called "NAME V2048-1f3a9c". Raises InputError for a corpus that was measured
-    with several fingerprints, lengths or strides.
+    Such a corpus is called "NAME V2048-1f3a9c".
     """
-    summaries = list(summaries)
     found = []
-    for corpus in sorted({one.manifest.corpus for one in summaries}):
-        of_corpus = [one for one in summaries if one.manifest.corpus == corpus]
+    for (corpus,), of_corpus in grouped(summaries, "corpus").items():
         groups = tokenizers(of_corpus)
         for tokenizer, same in groups.items():
-            check_same_tokens(same, corpus)
             label = {"corpus": f"{corpus} {tokenizer}"} if len(groups) > 1 else {}
             for one in same:
                 found.append(replace(one, manifest=one.manifest.model_copy(update=label)))
     return found
 
 
-def _check_one_checkpoint(manifests: Iterable[Manifest]) -> None:
-    """InputError for a training run with several checkpoints of one S."""
-    steps: dict[tuple[str, float], set[int]] = {}
-    for manifest in manifests:
-        if of_run := run_and_step(manifest.model):
-            run, step = of_run
-            steps.setdefault((run, manifest.S), set()).add(step)
-    for (run, _), known in steps.items():
-        if len(known) > 1:
-            listed = ", ".join(map(str, sorted(known)))
+def check_one_step(models: Iterable[Measured]) -> None:
+    """InputError for a model that is there twice, and for several checkpoints of a run at one S."""
+    of_runs: dict[tuple[str, float], list[str]] = {}
+    for model in models:
+        name, S = model.manifest.model, model.manifest.S
+        run, _ = run_and_step(name) or (name, 0)
+        of_runs.setdefault((run, S), []).append(name)
+    for names in of_runs.values():
+        if len(names) > 1:
             raise InputError(
-                f"{run} has several checkpoints: {listed}; choose one of each run, as --checkpoint"
-                f" last or --checkpoint {max(known)} (in Python: load_summaries(folder,"
-                ' checkpoint="last"))'
+                f"{', '.join(names)}: are of one run, which has one place on a line; choose, as by"
+                ' --checkpoint last (in Python: load_summaries(folder, checkpoint="last"))'
             )
-
-
-def family_lines(measured: Iterable[Measured]) -> list[str]:
-    """For each family and corpus a line that says how many models there are; if few, which.
-
-    Raises InputError for two models of one S in a family: no single line in S goes through models
-    of two recipes, or through several checkpoints of one run.
-    """
-    measured = list(measured)
-    lines = []
-    for corpus, family in sorted({corpus_and_family(model) for model in measured}):
-        group = f"{family} on {corpus}"
-        manifests = [model.manifest for model in models_of(measured, corpus, family)]
-        _check_one_checkpoint(manifests)
-        for smaller, larger in pairwise(manifests):
-            if smaller.S == larger.S:
-                raise InputError(
-                    f"{group}: {smaller.model} and {larger.model} both have S = {larger.S:,}; if"
-                    " they are of two recipes, give those of one another family (rbpkit measure"
-                    " --family NAME; what is done is not measured again), or fit one --family"
-                )
-        which = f" ({', '.join(one.model for one in manifests)})" if len(manifests) <= 8 else ""
-        plural = "" if len(manifests) == 1 else "s"
-        lines.append(f"{group}: {len(manifests)} model{plural}{which}")
-    return lines
-
-
-def rbp_curve(
-    measured: Iterable[Measured], k: int, corpus: str | None = None, family: str | None = None
-) -> Curve:
-    """RBP_k against S (Figures 3 to 5). InputError as `curve_of`, and for k < 1."""
-    return curve_of(measured, corpus, family, lambda model: model.rbp(k), f"RBP_{k}")
-
-
-def ce_curve(
-    measured: Iterable[Measured], corpus: str | None = None, family: str | None = None
-) -> Curve:
-    """CE in nats against S (Figure 8a). InputError as `curve_of`."""
-    return curve_of(measured, corpus, family, lambda model: model.ce(), "CE")
-
-
-def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
-    """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
-    measured = list(measured)
-    curves = []
-    for corpus, family in sorted({corpus_and_family(model) for model in measured}):
-        curves.append(ce_curve(measured, corpus, family))
-        for k in ks:
-            curves.append(rbp_curve(measured, k, corpus, family))
-    return curves
-
-
-def curves_in_ce(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
-    """RBP_k of all models of a text against their CE (nats) in the place of S, ascending.
-
-    A law in CE is -log RBP_k ~ CE^eps_k, and its slope is eps_k. Its models may be of any family,
-    and checkpoints of one run. Raises InputError if the models of a text did not score the same
-    tokens.
-    """
-    measured = list(measured)
-    curves = []
-    for corpus in sorted({model.manifest.corpus for model in measured}):
-        models = [model for model in measured if model.manifest.corpus == corpus]
-        check_same_tokens(models, corpus)
-        models.sort(key=lambda model: model.ce())
-        CE = [model.ce() for model in models]
-        for k in ks:
-            rbp = [model.rbp(k) for model in models]
-            curves.append(_curve(models, corpus, "all", f"RBP_{k}", CE, rbp, in_ce=True))
-    return curves
 
 
 # -- tables of fits ---------------------------------------------------------------------------
@@ -523,44 +435,74 @@ def curves_in_ce(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Fitted laws as a table, and one line for each that could not be fitted.
+    """Fitted laws as a table, and one line for each that could not be fitted."""
 
-    Columns of `fit_curves` and `fit_all`:
+    table: pd.DataFrame
+    refused: list[str]
+
+
+def with_lines(curves: Iterable[Curve]) -> tuple[list[tuple[Curve, PowerLawFit]], list[str]]:
+    """The curves that have a line, each with it, and why the others have none."""
+    fitted, refused = [], []
+    for curve in curves:
+        try:
+            fitted.append((curve, fit_power_law(curve.S, curve.loss, labels=curve.models)))
+        except InputError as error:
+            refused.append(f"{curve.family}, {curve.corpus}, {curve.quantity}: {error}")
+    return fitted, refused
+
+
+def fit_curves(curves: Iterable[Curve]) -> Fits:
+    """Fit log loss on log S for each curve: the paper's Table 1, with intervals.
+
+    The table's columns:
 
     - corpus, family, quantity, n (points)
     - slope, and low and high, its t interval at 95%
     - intercept: log loss at S = 1
     - R2: of log loss
-    - note: why the law may not be trusted (`resolution.doubts`), or ""
+    - note: why the law may not be trusted (`Curve.doubts`), or ""
     """
-
-    table: pd.DataFrame
-    refused: tuple[str, ...]
-
-
-def fit_curves(curves: Iterable[Curve]) -> Fits:
-    """Fit log loss on log S for each curve: the paper's Table 1, with intervals."""
-    rows, refused = [], []
-    for curve in curves:
-        try:
-            fit = fit_power_law(curve.S, curve.loss, labels=curve.models)
-        except InputError as error:
-            refused.append(f"{curve.title}: {error}")
-            continue
-        low, high = fit.slope_interval
+    fitted, refused = with_lines(curves)
+    rows = []
+    for curve, fit in fitted:
         about = (curve.corpus, curve.family, curve.quantity)
-        numbers = (fit.n, fit.slope, low, high, fit.intercept, fit.r2)
+        numbers = (fit.n, fit.slope, *fit.slope_interval, fit.intercept, fit.r2)
         rows.append((*about, *numbers, curve.doubts(fit)))
     columns = "corpus family quantity n slope low high intercept R2 note".split()
-    return Fits(pd.DataFrame(rows, columns=columns), tuple(refused))
+    return Fits(pd.DataFrame(rows, columns=columns), refused)
 
 
-def fit_all(measured: Iterable[Measured], ks: Sequence[int] = DEFAULT_KS) -> Fits:
-    """Fit CE and -log RBP_k against S for every family and corpus that was measured.
+def predict_sizes(curves: Iterable[Curve], sizes: Sequence[float], level: float = 0.95) -> Fits:
+    """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
-    Raises InputError when nothing was measured, when one model was measured twice, and for k < 1.
+    Of a law in CE (`curves_in_ce`) the sizes are losses in nats a token.
+
+    The table's columns, one row for each curve and size:
+
+    - corpus, family, quantity, n (points of the fit), S
+    - decades: how far S is outside the measured sizes; positive beyond the largest, negative below
+      the smallest, 0 between
+    - loss, loss_low, loss_high: with the prediction interval
+    - RBP, RBP_low, RBP_high: exp of minus the loss; missing for CE
+    - note: why the law is in doubt, or ""
+
+    Raises InputError for a size that is not positive and finite, and for a level not between 0
+    and 1.
     """
-    curves = curves_of_all(measured, ks)
-    if not curves:
-        raise InputError("no measured model to fit")
-    return fit_curves(curves)
+    fitted, refused = with_lines(curves)
+    rows = []
+    for curve, fit in fitted:
+        for size in sizes:
+            predicted = fit.predict(size, level=level)
+            nearest = np.clip(size, fit.S_min, fit.S_max)  # of the measured range
+            decades = np.log10(size) - np.log10(nearest)
+            # A larger loss is a smaller RBP, so the ends change places.
+            rbp = np.exp(-np.array([predicted.loss, predicted.high, predicted.low]))
+            if curve.quantity == "CE":
+                rbp = np.full(3, np.nan)
+            about = (curve.corpus, curve.family, curve.quantity, fit.n, float(size), decades)
+            rows.append((*about, *predicted, *rbp, curve.doubts(fit)))
+    columns = "corpus family quantity n S decades loss loss_low loss_high".split()
+    columns += "RBP RBP_low RBP_high note".split()
+    return Fits(pd.DataFrame(rows, columns=columns), refused)

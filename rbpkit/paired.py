@@ -6,7 +6,6 @@ difference. Its interval is narrower than those of the two models suggest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,11 +18,6 @@ from rbpkit.summary import Summary, interval, resample
 # Share of the scored bytes by which the texts of two tokenizers may differ.
 MOST_OTHER_TEXT = 0.001
 
-TWO_TOKENIZERS = (
-    "they have two tokenizers: RBP_k and CE are of each model's own tokens, and shorter tokens are"
-    " easier, so neither says which model is better; bits per byte of the same text do"
-)
-
 
 def same_tokens(a: Summary, b: Summary) -> bool:
     """Whether both models scored the same tokens, not only the same text in other tokens.
@@ -33,10 +27,8 @@ def same_tokens(a: Summary, b: Summary) -> bool:
     """
     names = f"{a.manifest.model} and {b.manifest.model}"
     for setting in ("corpus", "fingerprint", "documents", "max_length", "stride"):
-        of_a, of_b = getattr(a.manifest, setting), getattr(b.manifest, setting)
-        if of_a != of_b:
-            found = f"{str(of_a)[:15]} and {str(of_b)[:15]}"
-            raise InputError(f"{names} were not measured on the same text: {setting} {found}")
+        if getattr(a.manifest, setting) != getattr(b.manifest, setting):
+            raise InputError(f"{names} were not measured on the same text: {setting} differs")
     if len(tokenizers([a, b])) == 1 and np.array_equal(a.document_tokens, b.document_tokens):
         return True
     by_document = [pd.Series(one.document_bytes(), one.document) for one in (a, b)]
@@ -66,37 +58,10 @@ def differences(a: Summary, b: Summary, ks: Sequence[int]) -> pd.DataFrame:
         for place, k in enumerate(ks):
             found.append((f"RBP_{k}", a.rbp(k), b.rbp(k), drawn.rbp[:, :, place]))
     else:
-        drawn = resample([a, b])
-        of_a, of_b = a.bits_per_byte(), b.bits_per_byte()
-        found = [("bits_per_byte", of_a, of_b, drawn.bits_per_byte)]
+        bits = a.bits_per_byte(), b.bits_per_byte()
+        found = [("bits_per_byte", *bits, resample([a, b]).bits_per_byte)]
     rows = []
     for quantity, of_a, of_b, draws in found:  # draws: (B, 2), of both models
         low, high = interval(draws[:, 1] - draws[:, 0])
         rows.append((quantity, of_a, of_b, of_b - of_a, low, high))
     return pd.DataFrame(rows, columns=["quantity", "A", "B", "B-A", "low", "high"])
-
-
-def most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
-    """The documents whose nats differ most, the most first.
-
-    Columns: document (its number in the order of the protocol, from 0), tokens (scored), CE_A and
-    CE_B of the document, nats (B minus A, summed over its tokens). Of two tokenizers bytes are in
-    the place of tokens, and bits per byte in that of CE. Raises InputError for models that do not
-    compare.
-    """
-    compared, in_a, in_b = np.intersect1d(a.document, b.document, return_indices=True)
-    nll_a, nll_b = a.document_nll[in_a], b.document_nll[in_b]
-    if same_tokens(a, b):
-        unit, size, per, loss = "tokens", a.document_tokens[in_a], 1.0, "CE"
-    else:
-        unit, size, per, loss = "bytes", a.document_bytes()[in_a], math.log(2), "bits_per_byte"
-    nats = nll_b - nll_a
-    columns = {
-        "document": compared,
-        unit: size,
-        f"{loss}_A": nll_a / (per * size),
-        f"{loss}_B": nll_b / (per * size),
-        "nats": nats,
-    }
-    order = np.argsort(-np.abs(nats), kind="stable")[:count]
-    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)

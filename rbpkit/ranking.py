@@ -25,10 +25,9 @@ from rbpkit.errors import InputError, check_ties
 from rbpkit.kernels import c_loop, tiles
 from rbpkit.kernels.head_plan import (
     MEMORY_BYTES,
-    check_matrix,
+    check_floats,
     check_targets,
     logit_chunks,
-    plan_head,
     tile_rows,
 )
 from rbpkit.kernels.results import Results
@@ -93,7 +92,6 @@ def token_ranks(
     bias: Tensor | None = None,
     scale: float = 1.0,
     softcap: float | None = None,
-    memory_bytes: int = MEMORY_BYTES,
     entropy: bool = False,
 ) -> TokenRanks:
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under a model's output head.
@@ -105,24 +103,22 @@ def token_ranks(
     bias: (V,) or None. All three are float32, bfloat16 or float16.
     targets: (T,) integers in [0, V), or -100 for a row that is not scored (see `TokenRanks`).
     scale, softcap: positive, applied in fp32.
-    memory_bytes: bound on all temporaries together; results (21 bytes a token) come on top.
     entropy: also return p_max and entropy.
 
     Counts are exact on the fp32 logits that were made, after scale and cap; another chunking may
-    change their last bits. Logits that a cap makes equal in fp32 are ties. The host waits for the
-    device once a call.
+    change their last bits. Logits that a cap makes equal in fp32 are ties. All temporaries together
+    take at most MEMORY_BYTES; results (21 bytes a token) come on top. The host waits for the device
+    once a call.
 
-    Raises InputError on a wrong shape, dtype or device, on a target, scale or softcap out of range,
-    or a memory_bytes too small for one row; NonFiniteError on NaN or Inf in any logit, before the
-    cap too.
+    Raises InputError on a wrong shape, dtype or device, on a target, scale or softcap out of range;
+    NonFiniteError on NaN or Inf in any logit, before the cap too.
     """
-    plan = plan_head(hidden, unembedding, bias, memory_bytes)
     check_targets(targets, hidden)
 
     def chunks(softcap: float | None = softcap) -> Iterator[tuple[int, Tensor]]:
-        return logit_chunks(hidden, unembedding, bias=bias, scale=scale, softcap=softcap, plan=plan)
+        return logit_chunks(hidden, unembedding, bias=bias, scale=scale, softcap=softcap)
 
-    return _ranked(chunks, targets, len(unembedding), plan.tile, entropy)
+    return _ranked(chunks, targets, len(unembedding), entropy)
 
 
 @torch.no_grad()
@@ -136,21 +132,20 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> To
     16-bit logits are compared unchanged (widening changes neither order nor ties). The logits are
     only read, never copied as a whole. Errors as in `token_ranks`; rows are of the flattened shape.
     """
-    check_matrix("logits", logits, "(..., V)")
+    check_floats("logits", logits, "(..., V)", logits.dim() > 0)
     check_targets(targets, logits)
     V = logits.shape[-1]
-    tile = tile_rows(logits.device, V, MEMORY_BYTES)
-    # 16-bit logits are widened, this many at a time.
-    rows = max(1, min(512, MEMORY_BYTES // (8 * V)))
 
     def chunks(softcap: float | None = None) -> Iterator[tuple[int, Tensor]]:
+        # 16-bit logits are widened, this many at a time.
+        rows = max(1, min(512, MEMORY_BYTES // (8 * V)))
         start = 0
         for matrix in _matrices(logits):
             for part in matrix.split(rows):
                 yield start, part
                 start += len(part)
 
-    return _ranked(chunks, targets, V, tile, entropy)
+    return _ranked(chunks, targets, V, entropy)
 
 
 def _matrices(logits: Tensor) -> Iterator[Tensor]:
@@ -162,10 +157,10 @@ def _matrices(logits: Tensor) -> Iterator[Tensor]:
             yield from _matrices(part)
 
 
-def _ranked(chunks: Chunks, targets: Tensor, V: int, tile: int, entropy: bool) -> TokenRanks:
-    """Count the chunks; tile: rows that torch reduces at a time."""
+def _ranked(chunks: Chunks, targets: Tensor, V: int, entropy: bool) -> TokenRanks:
     shape = targets.shape
     targets = targets.flatten()
+    tile = tile_rows(targets.device, V)
     count = _counter(targets.device) or functools.partial(tiles.count, tile=tile)
     # An index out of range would kill a CUDA context: clamp it, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
@@ -209,9 +204,8 @@ def counting_path(device: torch.device | str) -> str:
     All give the same integers; the last bits of nll, p_max and entropy may differ.
     """
     device = torch.device(device)
-    if _counter(device) is None:
-        return "torch"
-    return "triton" if device.type == "cuda" else "compiled"
+    own = "triton" if device.type == "cuda" else "compiled"
+    return "torch" if _counter(device) is None else own
 
 
 @functools.cache

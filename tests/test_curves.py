@@ -1,9 +1,158 @@
-"""The paper's curves and the measured ones: which there are, and what is missing and why."""
+"""Curves: which models are chosen and in what order; the paper's; what is missing and why."""
 
+import dataclasses
+import math
+from functools import partial
+
+import numpy as np
 import pytest
+from made_summaries import made, records_of
 
-from rbpkit import curves, paper
-from rbpkit.fit import fit_power_law
+from rbpkit import InputError, curves, paper
+from rbpkit.fit import (
+    by_tokenizer,
+    curve_of,
+    curves_in_ce,
+    curves_of_all,
+    fit_curves,
+    fit_power_law,
+    fit_rbp_law,
+    models_of,
+    predict_sizes,
+)
+
+# ---- the models of a family
+
+
+make = partial(records_of, V=100, corpus="Wiki", family="GPT2")
+SMALL = make([1, 2, 2, 3], name="small", S=10)
+LARGE = make([1, 1, 2, 1], name="large", S=1000)
+MIDDLE = make([1, 1, 2, 5], name="middle", S=100)
+LADDER = [LARGE, SMALL, MIDDLE]
+
+
+@pytest.mark.parametrize("ladder", [LADDER, [one.summary() for one in LADDER]])
+def test_curves_ascend_in_S(ladder):
+    curve = curve_of(ladder, 1)
+    assert curve.models == ("small10", "middle100", "large1000")
+    assert curve.S.tolist() == [10.0, 100.0, 1000.0]
+    assert curve.value.tolist() == [0.25, 0.5, 0.75]
+    assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
+    assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
+    ce = curve_of(ladder, None)
+    expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
+    assert ce.value == pytest.approx(expected, rel=1e-6)
+    assert ce.loss.tolist() == ce.value.tolist()
+
+
+def test_a_curve_is_of_one_family_on_one_corpus():
+    opt = make([1, 9], name="opt", S=7, family="OPT")
+    both = [*LADDER, make([5, 5], name="small", S=10, corpus="Code"), opt]
+    assert curve_of(models_of(both, "Wiki", "OPT"), 1).models == ("opt7",)
+    assert curve_of(models_of(both, "Wiki", "GPT2"), 1).S.tolist() == [10, 100, 1000]
+    assert models_of(both, "C4", "GPT2") == []
+    for several, there in ((both, "Code / GPT2; Wiki / GPT2; Wiki / OPT"), ([], "nothing")):
+        with pytest.raises(InputError, match=f"there is {there}"):
+            curve_of(several, 1)
+
+
+def test_checkpoints_of_one_run_are_no_sizes():
+    runs = [make([1, 2], name=f"{run}/checkpoint-", S=S) for run, S in (("a", 30), ("b", 600))]
+    assert curve_of(runs, 1).S.tolist() == [30, 600]
+    with pytest.raises(InputError, match="b/checkpoint-600, b/checkpoint-1600: are of one run"):
+        curve_of([*runs, make([1, 1], name="b/checkpoint-1", S=600)], 1)
+    by_tokens = [*runs, make([1, 1], name="b/checkpoint-", S=90)]  # `fit --x`: each has its own
+    assert curve_of(by_tokens, 1).S.tolist() == [30, 90, 600]
+
+
+def test_fits_of_all_that_was_measured():
+    opt = [make([1, 1, 2], S=S, family="OPT") for S in (5, 50, 500)]
+    two_sizes = [make([1, 1, 5], S=S, corpus="Code") for S in (5, 50)]
+    fits = fit_curves(curves_of_all([*LADDER, *opt, *two_sizes], (1, 2)))
+    row = fits.table.iloc[1]
+    alone = fit_rbp_law([10, 100, 1000], [0.25, 0.5, 0.75])
+    names = "corpus family quantity n slope low high intercept R2 note".split()
+    assert list(fits.table) == names and len(fits.table) == 2
+    assert row.tolist()[:4] == ["Wiki", "GPT2", "RBP_1", 3]
+    assert row.tolist()[4:9] == [alone.slope, *alone.slope_interval, alone.intercept, alone.r2]
+    refused = {line.partition(": cannot fit: ")[0] for line in fits.refused}
+    assert {"GPT2, Wiki, RBP_2", "OPT, Wiki, CE", "OPT, Wiki, RBP_1", "OPT, Wiki, RBP_2"} < refused
+
+
+@pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride", "tokens", "targets"])
+def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
+    other = make([1, 2], name="small", S=10)  # as another tokenizer would cut it
+    if setting != "tokens":
+        value = "other" if setting == "targets" else 8
+        manifest = SMALL.manifest.model_copy(update={setting: value})
+        other = dataclasses.replace(SMALL, manifest=manifest)
+    says = "tokens" if setting == "targets" else setting
+    with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {says}"):
+        curve_of([other, MIDDLE, LARGE], 1)
+
+
+def test_one_model_twice():
+    again = SMALL.manifest.model_copy(update={"revision": "later"})
+    with pytest.raises(InputError, match="small10, small10: are of one run"):
+        curve_of([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
+
+
+# ---- against cross-entropy, and by tokenizers
+
+
+@pytest.fixture(scope="module")
+def models() -> list:
+    models = []
+    for seed in range(5):
+        log_rank = np.random.default_rng(seed).normal(2 - 0.2 * seed, 2, size=2000)
+        ranks = np.exp(log_rank.clip(0, 8)).astype(int)
+        models.append(made(10**6 + seed, ranks))
+    return models
+
+
+@pytest.mark.parametrize("name", ["fingerprint", "max_length", "stride", "targets"])
+def test_models_that_did_not_score_the_same_tokens_are_on_no_common_line(name, models):
+    *four, last = models
+    value = getattr(last.manifest, name)
+    value += "other" if isinstance(value, str) else 7
+    other = dataclasses.replace(last, manifest=last.manifest.model_copy(update={name: value}))
+    says = r"V4096-2000 \(m1.*\) and V4096-other" if name == "targets" else f"different {name}"
+    with pytest.raises(InputError, match=says):
+        curves_in_ce([*four, other], [1])
+
+
+def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
+    others = []
+    for one in models:
+        name = f"{one.manifest.model}b"
+        known = one.manifest.model_copy(update={"targets": "ab12cd34", "model": name})
+        others.append(dataclasses.replace(one, manifest=known))
+    mixed = [*models, *others]
+    for laws in (curves_in_ce, curves_of_all):
+        with pytest.raises(InputError, match="--by-tokenizer"):
+            laws(mixed, [1])
+    table = fit_curves(curves_of_all(by_tokenizer(mixed), [1])).table
+    assert sorted(set(table["corpus"])) == ["c V4096-2000", "c V4096-ab12cd"]
+    assert (table["n"] == len(models)).all()
+    assert by_tokenizer(models)[0].manifest == models[0].manifest
+
+
+def test_the_lines_of_measured_models_against_cross_entropy(models):
+    curves = curves_in_ce(models, [1, 10])
+    assert [curve.quantity for curve in curves] == ["RBP_1", "RBP_10"]
+    # Least squares of log(-log RBP_k) on log CE, written out.
+    x = np.log([model.ce() for model in models])
+    y = np.log([-np.log(model.rbp(1)) for model in models])
+    slope, intercept = np.polyfit(x, y, 1)
+    fits = fit_curves(curves).table
+    assert fits["slope"].iloc[0] == pytest.approx(slope) and fits["note"].iloc[0] == ""
+    ce = float(np.exp(x.mean()))
+    row = predict_sizes(curves[:1], [ce]).table.iloc[0]
+    assert row["loss"] == pytest.approx(np.exp(intercept + slope * x.mean()))
+    assert row["RBP_low"] < row["RBP"] < row["RBP_high"] and row["decades"] == 0
+
+
+# ---- the paper's curves, and the measured ones
 
 
 @pytest.mark.parametrize(("k", "lines"), [(1, 16), (100, 16), (30_000, 9), (78, 16)])
@@ -15,9 +164,18 @@ def test_published_curves_are_the_plotted_points(k, lines):
         assert (curve.S[1:] > curve.S[:-1]).all()
 
 
+def test_a_published_curve_has_the_points_of_its_figure():
+    pythia = curves.published_curves(1)["Wiki", "Pythia"]
+    assert (pythia.models[0], pythia.models[-1]) == ("pythia-14m", "pythia-12b")
+    assert pythia.value[0] == 0.332869 and len(pythia.models) == 10
+    assert len(curves.published_curves(5)["Wiki", "Pythia"].models) == 4  # Figure 9
+    with pytest.raises(InputError, match="no RBP_k at k = 4; it plots k = 1, 2, 3, 5"):
+        curves.published_curves(4)
+
+
 def test_the_points_of_table_1_give_its_printed_cells():
     """54 cells of 168; three decimals are printed (0.0005), and RBP values have six."""
-    printed = paper.table1().set_index(["dataset", "k", "family"])
+    printed = paper.table("table1").set_index(["dataset", "k", "family"])
     found = curves.table1_curves()
     assert len(found) == 54
     for cell, (curve, _) in found.items():

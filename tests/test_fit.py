@@ -1,22 +1,22 @@
-"""fit.py: recovery from a known law, the textbook formulas, refusals; the curves of models."""
+"""fit.py: recovery from a known law, the textbook formulas, refusals, predictions, doubts."""
 
 import dataclasses
-import math
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_summaries import records_of
+from made_summaries import made
 from scipy import stats
 
 from rbpkit.errors import InputError
 from rbpkit.fit import (
-    curve_of,
-    fit_all,
+    Curve,
+    curves_of_all,
+    fit_curves,
     fit_power_law,
     fit_rbp_law,
-    rbp_curve,
+    misses_needed,
+    predict_sizes,
 )
 
 ALPHA, LOG_C = 0.08, 1.2
@@ -48,8 +48,7 @@ def test_exact_without_noise():
 
 def test_rbp_law_is_the_law_of_minus_log_rbp():
     rbp = np.exp(-noisy())
-    fit = fit_rbp_law(QWEN, rbp, level=0.9)
-    assert fit == fit_power_law(QWEN, -np.log(rbp), level=0.9)
+    assert fit_rbp_law(QWEN, rbp) == fit_power_law(QWEN, -np.log(rbp))
     exact = fit_rbp_law(QWEN, np.exp(-law(QWEN)))
     assert (exact.slope, exact.intercept) == pytest.approx((-ALPHA, LOG_C), abs=1e-11)
 
@@ -59,16 +58,16 @@ def test_intervals_cover_at_their_stated_rate(level):
     """500 draws of n = 5: three degrees of freedom, where normal quantiles would cover 0.86."""
     draws, rng = 500, np.random.default_rng(20387)
     target = 1e11
-    hits = dict.fromkeys(("slope", "prediction"), 0)
+    slopes, predictions = 0, 0
     for _ in range(draws):
-        fit = fit_power_law(QWEN, law(QWEN) * np.exp(rng.normal(0, 0.05, 5)), level=level)
+        fit = fit_power_law(QWEN, law(QWEN) * np.exp(rng.normal(0, 0.05, 5)))
         new_model = float(law(np.array(target))) * np.exp(rng.normal(0, 0.05))
-        predicted = fit.predict(target)
-        hits["slope"] += fit.slope_interval[0] <= -ALPHA <= fit.slope_interval[1]
-        hits["prediction"] += predicted.low <= new_model <= predicted.high
-    tolerance = 3 * np.sqrt(level * (1 - level) / draws)  # three binomial standard errors
-    for what, count in hits.items():
-        assert count / draws == pytest.approx(level, abs=tolerance), what
+        predicted = fit.predict(target, level=level)
+        slopes += fit.slope_interval[0] <= -ALPHA <= fit.slope_interval[1]
+        predictions += predicted.low <= new_model <= predicted.high
+    for count, stated in ((slopes, 0.95), (predictions, level)):
+        tolerance = 3 * np.sqrt(stated * (1 - stated) / draws)  # three binomial standard errors
+        assert count / draws == pytest.approx(stated, abs=tolerance)
 
 
 # ---- against the textbook
@@ -89,19 +88,19 @@ def test_agrees_with_the_textbook_formulas():
     half = stats.t.ppf(0.975, 3) * fit.slope_se
     assert fit.slope_interval == pytest.approx((slope - half, slope + half), rel=1e-8)
     assert fit.alpha_interval == (-fit.slope_interval[1], -fit.slope_interval[0])
-    assert (fit.n, fit.level, fit.S_min, fit.S_max) == (5, 0.95, QWEN[0], QWEN[-1])
-    assert {type(value) for value in dataclasses.asdict(fit).values()} == {int, float, tuple}
+    assert (fit.n, fit.S_min, fit.S_max) == (5, QWEN[0], QWEN[-1])
+    assert {type(value) for value in dataclasses.asdict(fit).values()} == {int, float}
 
 
 def test_prediction_interval_by_the_textbook_matrix():
     """Half-width t s sqrt(1 + x0' (X'X)^-1 x0), the general formula in place of ours for a line."""
-    fit = fit_power_law(QWEN, noisy(), level=0.9)
+    fit = fit_power_law(QWEN, noisy())
     X = np.column_stack([np.ones(5), np.log(QWEN)])
     for S in (1e6, 3e9, 1e12):
         x0 = np.array([1, np.log(S)])
         spread = np.sqrt(1 + x0 @ np.linalg.inv(X.T @ X) @ x0)
         half = stats.t.ppf(0.95, 3) * fit.residual_sd * spread
-        new = fit.predict(S)
+        new = fit.predict(S, level=0.9)
         assert np.log(new.loss) == pytest.approx(fit.intercept + fit.slope * np.log(S))
         assert np.log([new.low, new.high]) == pytest.approx(
             [np.log(new.loss) - half, np.log(new.loss) + half], rel=1e-6
@@ -142,8 +141,10 @@ def test_refuses(S, loss, says):
 @pytest.mark.parametrize(
     ("rbp", "says"),
     [
-        ([0.1, 0, 0.3], r"RBP_k is 0 at point 1 \(gpt2-medium\)"),
-        ([0.9, 0.99, 1], r"RBP_k is 1 at point 2 \(gpt2-xl\)"),
+        ([0.1, 0, 0.3], "loss is inf at gpt2-medium"),
+        ([0.9, 0.99, 1], "loss is 0 at gpt2-xl"),
+        ([0.9, 1.1, 0.7], "loss is -0.09.* at gpt2-medium"),
+        ([-0.1, 0.5, 0.7], "loss is nan at gpt2;"),
     ],
 )
 def test_rbp_law_names_the_model(rbp, says):
@@ -154,12 +155,10 @@ def test_rbp_law_names_the_model(rbp, says):
 
 
 def test_refuses_labels_level_and_size():
-    with pytest.raises(InputError, match="lists of one length"):
+    with pytest.raises(InputError, match="not of one length"):
         fit_power_law(QWEN, noisy(), labels=["0.5b", "72b"])
     fit = fit_power_law(QWEN, noisy())
     for level in (0, 1, 95, np.nan):
-        with pytest.raises(InputError, match="between 0 and 1"):
-            fit_power_law(QWEN, noisy(), level=level)
         with pytest.raises(InputError, match="between 0 and 1"):
             fit.predict(1e9, level=level)
     for S in (0, np.nan, np.inf, [1e9, 0]):
@@ -167,84 +166,112 @@ def test_refuses_labels_level_and_size():
             fit.predict(S)
 
 
-# ---- curves: which models are chosen, in what order, and what is refused
+# ---- predictions for a new model
+
+SIZES = np.geomspace(1e6, 1e9, 5)
 
 
-make = partial(records_of, V=100, corpus="Wiki", family="GPT2")
-SMALL = make([1, 2, 2, 3], name="small", S=10)
-LARGE = make([1, 1, 2, 1], name="large", S=1000)
-MIDDLE = make([1, 1, 2, 5], name="middle", S=100)
-LADDER = [LARGE, SMALL, MIDDLE]
+def a_curve(loss, quantity="RBP_1") -> Curve:
+    loss = np.asarray(loss, dtype=float)
+    value = loss if quantity == "CE" else np.exp(-loss)
+    return Curve("c", "f", quantity, tuple("abcde"), SIZES, value)
 
 
-@pytest.mark.parametrize("ladder", [LADDER, [one.summary() for one in LADDER]])
-def test_curves_ascend_in_S(ladder):
-    curve = rbp_curve(ladder, 1)
-    assert curve.models == ("small10", "middle100", "large1000")
-    assert curve.S.tolist() == [10.0, 100.0, 1000.0]
-    assert curve.value.tolist() == [0.25, 0.5, 0.75]
-    assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
-    assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
-    summaries = [one.summary() for one in LADDER]
-    windows = curve_of(summaries, None, None, lambda one: one.success(2, 2), "p_{2,2}")
-    assert windows.value == pytest.approx([2 / 3, 2 / 3, 1])
-    ce = curve_of(ladder, None, None, lambda one: one.ce(), "CE")
-    expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
-    assert ce.value == pytest.approx(expected, rel=1e-6)
-    assert ce.loss.tolist() == ce.value.tolist()
+def test_predictions_are_the_fits_and_say_how_far_out_they_are():
+    curve = a_curve(5 * SIZES**-0.1 * [1, 1.01, 0.99, 1, 1.01])
+    found = predict_sizes([curve, a_curve(np.ones(5))], [1e11, 1e7, 1e5], 0.9)
+    assert len(found.table) == 3 and "the loss is 1 at all 5 points" in found.refused[0]
+    assert found.table["decades"].tolist() == pytest.approx([2, 0, -1])
+    line = fit_power_law(SIZES, curve.loss).predict(1e11, level=0.9)
+    row = found.table.iloc[0]
+    assert (row["loss"], row["loss_low"], row["loss_high"]) == (line.loss, line.low, line.high)
+    assert row["RBP_low"] == pytest.approx(np.exp(-line.high))
+    assert row["RBP_low"] < row["RBP"]
+    assert row["RBP"] < row["RBP_high"]
+    of_ce = a_curve(5 * SIZES**-0.1, quantity="CE")
+    assert predict_sizes([of_ce], [1e7]).table["RBP"].isna().all()
 
 
-def test_choice_of_corpus_and_family():
-    opt = make([1, 9], name="opt", S=7, family="OPT")
-    both = [*LADDER, make([5, 5], name="small", S=10, corpus="Code"), opt]
-    assert rbp_curve(both, 1, "Wiki", "OPT").models == ("opt7",)
-    assert rbp_curve(both, 1, corpus="Code").models == ("small10",)
-    with pytest.raises(InputError, match="name one corpus and one family"):
-        rbp_curve(both, 1)
-    with pytest.raises(InputError, match="C4"):
-        rbp_curve(both, 1, "C4", "GPT2")
-    with pytest.raises(InputError, match="nothing at all"):
-        rbp_curve([], 1)
+WIGGLE = np.array([1, 1.2, 0.9, 1.1, 1])
 
 
-def test_checkpoints_of_one_run_are_no_sizes():
-    runs = [make([1, 2], name=f"{run}/checkpoint-", S=S) for run, S in (("a", 30), ("b", 600))]
-    assert rbp_curve(runs, 1).S.tolist() == [30, 600]
-    with pytest.raises(InputError, match=r"b has several checkpoints: 600, 1600;.*checkpoint 1600"):
-        rbp_curve([*runs, make([1, 1], name="b/checkpoint-1", S=600)], 1)
-    by_tokens = [*runs, make([1, 1], name="b/checkpoint-", S=90)]  # `fit --x`: each has its own
-    assert rbp_curve(by_tokens, 1).S.tolist() == [30, 90, 600]
+@pytest.mark.parametrize(
+    ("loss", "tokens", "note"),
+    [
+        (WIGGLE, None, "alpha may be 0"),
+        (SIZES**0.1 * WIGGLE**0.1, None, "alpha is below 0"),
+        (SIZES**-0.1 * WIGGLE**0.01, np.full(5, 1), "few misses"),
+        (SIZES**-0.1 * WIGGLE**0.01, np.full(5, 10**6), ""),
+        (SIZES**-0.1 * WIGGLE**0.01, None, ""),
+    ],
+)
+def test_a_law_in_doubt_says_so(loss, tokens, note):
+    curve = dataclasses.replace(a_curve(loss, "RBP_10"), tokens=tokens)
+    found = predict_sizes([curve], [1e9, 1e10]).table["note"]
+    assert found.str.partition(" (")[0].tolist() == [note, note]
 
 
-def test_fits_of_all_that_was_measured():
-    opt = [make([1, 1, 2], S=S, family="OPT") for S in (5, 50, 500)]
-    two_sizes = [make([1, 1, 5], S=S, corpus="Code") for S in (5, 50)]
-    fits = fit_all([*LADDER, *opt, *two_sizes], ks=(1, 2))
-    row = fits.table.iloc[1]
-    alone = fit_rbp_law([10, 100, 1000], [0.25, 0.5, 0.75])
-    names = "corpus family quantity n slope low high intercept R2 note".split()
-    assert list(fits.table) == names and len(fits.table) == 2
-    assert row.tolist()[:4] == ["Wiki", "GPT2", "RBP_1", 3]
-    assert row.tolist()[4:9] == [alone.slope, *alone.slope_interval, alone.intercept, alone.r2]
-    refused = {line.partition(": cannot fit: ")[0] for line in fits.refused}
-    assert {"GPT2, Wiki, RBP_2", "OPT, Wiki, CE", "OPT, Wiki, RBP_1", "OPT, Wiki, RBP_2"} < refused
-    with pytest.raises(InputError, match="no measured model"):
-        fit_all([])
+def test_the_smallest_size_that_a_float_holds():
+    [row] = predict_sizes([a_curve(5 * SIZES**-0.1)], [5e-324]).table.itertuples()
+    assert row.decades == pytest.approx(-323.306 - 6, abs=1e-3) and row.RBP == 0
 
 
-@pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride", "tokens", "targets"])
-def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
-    other = make([1, 2], name="small", S=10)  # as another tokenizer would cut it
-    if setting != "tokens":
-        value = "other" if setting == "targets" else 8
-        manifest = SMALL.manifest.model_copy(update={setting: value})
-        other = dataclasses.replace(SMALL, manifest=manifest)
-    says = "tokens" if setting == "targets" else setting
-    with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {says}"):
-        rbp_curve([other, MIDDLE, LARGE], 1)
+@pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf")])
+def test_a_size_that_is_no_size_is_refused(size):
+    with pytest.raises(InputError, match="size"):
+        predict_sizes([a_curve(5 * SIZES**-0.1)], [size])
 
 
-def test_one_model_twice():
-    again = SMALL.manifest.model_copy(update={"revision": "later"})
-    with pytest.raises(InputError, match="more than once on Wiki: small"):
-        rbp_curve([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
+# ---- what a line cannot be trusted for
+
+V, TOKENS = 4096, 5000
+
+
+def models_of(scales, seed: int):
+    """Models of growing size, whose log ranks are exponential with these scales."""
+    rng = np.random.default_rng(seed)
+    models = []
+    for i, scale in enumerate(scales):
+        ranks = np.exp(rng.exponential(scale, TOKENS)).astype(int)
+        models.append(made(10 ** (6 + i), np.minimum(ranks, V)))
+    return models
+
+
+def test_with_the_misses_needed_r2_is_about_what_was_asked():
+    sizes, alpha = np.geomspace(1e6, 1e8, 6), 0.1
+    misses = misses_needed(alpha, sizes, 0.9)
+    x = np.log(sizes) - np.log(sizes).mean()
+    noise_of_a_point = misses**-0.5
+    drawn = np.random.default_rng(0).normal(-alpha * x, noise_of_a_point, (20_000, sizes.size))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    explained = (drawn @ x) ** 2 / (x @ x)
+    every = (drawn**2).sum(axis=1)
+    assert explained.mean() / every.mean() == pytest.approx(0.9, abs=0.01)
+
+
+def notes(models, k: int) -> str:
+    return fit_curves(curves_of_all(models, [k])).table["note"].iloc[-1]
+
+
+def test_a_slope_that_may_be_0_or_of_the_wrong_sign_is_noted():
+    models = models_of((2.0, 1.9, 2.1, 1.95, 2.05), seed=1)  # in no order of size
+    assert notes(models, 100) == "alpha may be 0"
+    worse = sorted(models, key=lambda one: one.ce())
+    larger_is_worse = []
+    for i, one in enumerate(worse):
+        manifest = one.manifest.model_copy(update={"S": 10 ** (6 + i)})
+        larger_is_worse.append(dataclasses.replace(one, manifest=manifest))
+    assert notes(larger_is_worse, 100) == "alpha is below 0"
+
+
+def test_each_law_has_a_note_on_its_own_misses_models_and_documents():
+    models = models_of((1.5, 1.45, 1.4, 1.35, 1.3), seed=0)
+    assert notes(models, 100) == ""
+    sizes = np.array([one.manifest.S for one in models])
+    law = fit_rbp_law(sizes, [one.rbp(2000) for one in models])
+    misses = np.array([TOKENS * (1 - one.rbp(2000)) for one in models])
+    harmonic_mean = len(misses) / (1 / misses).sum()
+    needed = misses_needed(law.alpha, sizes)
+    assert notes(models, 2000) == f"few misses ({harmonic_mean:.0f} of {needed:.0f})"
+    one_unit = [dataclasses.replace(one, document_units=one.document // 100) for one in models[:4]]
+    assert notes(one_unit, 100) == "few models (4); few documents or units (5)"

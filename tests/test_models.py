@@ -46,7 +46,7 @@ def size(parameters) -> int:
 
 
 def test_published_counts():
-    table, configs = paper.models(), paper_configs()
+    table, configs = paper.table("models"), paper_configs()
     assert len(table) == len(configs) == 24
     for row in table.itertuples():
         expected = (row.S, row.embedding_params, row.vocab_rows)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from rbpkit import paper
+from rbpkit.curves import published_curves
 from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
 
@@ -34,17 +35,17 @@ def assert_cell(fit, cell: pd.Series) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_has_no_row_twice_and_the_sizes_of_the_models(name):
-    table = getattr(paper, name)()
+    table = paper.table(name)
     assert len(table) and not table.duplicated().any()
     if {"model", "S"} <= set(table):
-        sizes = paper.models().set_index("model")["S"]
+        sizes = paper.table("models").set_index("model")["S"]
         assert (table["S"].to_numpy() == sizes[table["model"]].to_numpy()).all()
 
 
 def test_a_damaged_installation_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(paper.resources, "files", lambda package: tmp_path)
-    with pytest.raises(InputError, match=r"cannot read .*models\.csv; install rbpkit again"):
-        paper.models()
+    with pytest.raises(InputError, match="no table 'models' of the paper"):
+        paper.table("models")
 
 
 # ---- the tables follow from the points
@@ -55,25 +56,27 @@ def test_a_damaged_installation_is_an_error(monkeypatch, tmp_path):
 @pytest.mark.parametrize("k", [1, 10, 100])
 def test_table1_from_the_plotted_points(dataset, family, k):
     """48 of arXiv Table 1's cells have their points in Figures 3 and 4."""
-    line = paper.points(dataset, family, k)
+    line = published_curves(k)[dataset, family]
     fit = fit_rbp_law(line.S, line.value, labels=line.models)
-    assert_cell(fit, printed(paper.table1(), dataset=dataset, family=family, k=str(k)))
+    assert_cell(fit, printed(paper.table("table1"), dataset=dataset, family=family, k=str(k)))
 
 
 def test_table1_wiki_gpt2_from_the_published_metrics():
     """Full precision, and k = 10,000, which no figure has."""
-    for k, line in paper.gpt2_wiki_metrics().groupby("k"):
+    for k, line in paper.table("gpt2_wiki_metrics").groupby("k"):
         fit = fit_rbp_law(line["S"], line["p_N1"])
-        assert_cell(fit, printed(paper.table1(), dataset="Wiki", family="GPT2", k=str(k)))
+        assert_cell(fit, printed(paper.table("table1"), dataset="Wiki", family="GPT2", k=str(k)))
     ce = fit_power_law(line["S"], line["ce"])
-    assert_cell(ce, printed(paper.table1(), dataset="Wiki", family="GPT2", k="CE"))
+    assert_cell(ce, printed(paper.table("table1"), dataset="Wiki", family="GPT2", k="CE"))
 
 
 def test_table_k_law_from_figure_9():
     """64 of ICLR Table 1's cells: the law in k, with k in the place of S."""
     cells = 0
-    for (family, model, dataset), line in paper.rbp_by_k().groupby(["family", "model", "dataset"]):
-        cell = printed(paper.table_k_law(), family=family, model=model, dataset=dataset)
+    for (family, model, dataset), line in paper.table("rbp_by_k").groupby(
+        ["family", "model", "dataset"]
+    ):
+        cell = printed(paper.table("table_k_law"), family=family, model=model, dataset=dataset)
         assert_cell(fit_rbp_law(line["k"], line["rbp"]), cell)
         cells += 1
     assert cells == 64
@@ -82,18 +85,18 @@ def test_table_k_law_from_figure_9():
 @pytest.mark.parametrize("dataset", paper.PLOTTED_CORPORA)
 @pytest.mark.parametrize("k", [1, 10, 50, 100])
 def test_figure_6_from_figures_3_and_4(dataset, k):
-    line = paper.points(dataset, "Pythia", k)
+    line = published_curves(k)[dataset, "Pythia"]
     fit = fit_rbp_law(line.S, line.value)
-    read = paper.fit_by_k()
+    read = paper.table("fit_by_k")
     r2 = printed(read, quantity="R2", dataset=dataset, k=k)["value"]
     slope = printed(read, quantity="slope", dataset=dataset, k=k)["value"]
     assert (fit.r2, fit.slope) == pytest.approx((r2, slope), abs=1e-6)
 
 
 def test_figure_8_lines_from_its_points():
-    for (figure, series), line in paper.ce_and_rbp1().groupby(["figure", "series"]):
+    for (figure, series), line in paper.table("ce_and_rbp1").groupby(["figure", "series"]):
         fit = fit_power_law(line["S"], line["value"])
-        label = printed(paper.ce_and_rbp1_fits(), figure=figure, series=series)
+        label = printed(paper.table("ce_and_rbp1_fits"), figure=figure, series=series)
         assert_cell(fit, label.rename({"slope_printed": "slope", "r2_printed": "r2"}))
 
 
@@ -101,44 +104,32 @@ def test_figure_8_lines_from_its_points():
 
 
 def test_overlapping_readings_agree():
-    by_size = paper.rbp_by_size()
+    by_size = paper.table("rbp_by_size")
     wiki = by_size[by_size["dataset"] == "Wiki"]
-    both = by_size.merge(paper.rbp_by_k(), on=["dataset", "k", "family", "model"])
+    both = by_size.merge(paper.table("rbp_by_k"), on=["dataset", "k", "family", "model"])
     assert len(both) == 256
     assert (both["rbp_x"] == both["rbp_y"]).all()
 
-    windows = paper.emergence()
+    windows = paper.table("emergence")
     one = windows[windows["N"] == 1].merge(wiki, on=["k", "model"])
     assert len(one) == 40
     assert np.allclose(one["p"], one["rbp"], rtol=0, atol=6e-7)
 
-    gpt2 = paper.gpt2_wiki_metrics().merge(wiki, on=["k", "model"])
+    gpt2 = paper.table("gpt2_wiki_metrics").merge(wiki, on=["k", "model"])
     assert len(gpt2) == 12
     assert np.allclose(gpt2["p_N1"], gpt2["rbp"], rtol=0, atol=6e-7)
 
 
 def test_emergence_has_no_value_between_zero_and_one_window():
-    p = paper.emergence()["p"]
+    p = paper.table("emergence")["p"]
     assert (p < paper.EMERGENCE_ZERO).sum() == 73
     assert not ((p >= paper.EMERGENCE_ZERO) & (p < 1e-6)).any()
 
 
 def test_values_are_shares_of_the_inferred_token_counts():
     """Six decimals of hits / tokens: at large k a wrong count of tokens would show."""
-    every = paper.rbp_by_size().merge(paper.token_counts(), on=["dataset", "family"])
+    every = paper.table("rbp_by_size").merge(paper.table("token_counts"), on=["dataset", "family"])
     missed = np.rint((1 - every["rbp"]) * every["tokens"])
     assert (1 - missed / every["tokens"] - every["rbp"]).abs().max() <= 0.51e-6
     gpt2 = missed[every.eval("dataset == 'Wiki' and family == 'GPT2' and k == 20000")]
     assert sorted(gpt2) == [265, 381, 607, 704]
-
-
-# ---- points
-
-
-def test_points_rise_with_size_and_name_their_figure():
-    line = paper.points("Wiki", "Pythia", 1)
-    assert (line.figure, line.models[0], line.models[-1]) == ("3", "pythia-14m", "pythia-12b")
-    assert (np.diff(line.S) > 0).all() and line.value[0] == 0.332869
-    few = paper.points("Wiki", "Pythia", 5)
-    assert few.figure == "9" and len(few.models) == len(few.S) == len(few.value) == 4
-    assert paper.points("AusLegal", "OPT", 20000).figure == "5"

@@ -25,7 +25,6 @@ def test_a_figure_is_the_same_bytes_each_time(form, begins, tmp_path, monkeypatc
         plots.save(figure, pd.DataFrame({"k": [1]}), str(tmp_path / folder), "one")
     once, again = ((tmp_path / folder / f"one.{form}").read_bytes() for folder in ("once", "again"))
     assert once == again and once.startswith(begins)
-    assert form == "png" or b"STIX" in once  # letters that match a paper's
 
 
 @pytest.mark.parametrize(("low", "high"), [(1e-4, 5e-3), (0.9, 4.2), (1.05, 1.9)])

@@ -71,7 +71,7 @@ def texts() -> list[dict[str, str]]:
 
 def law_data() -> dict[str, Any]:
     """The paper's points of Figures 3 and 4."""
-    rows = paper.rbp_by_size().query("k <= 100").rename(columns={"dataset": "corpus"})
+    rows = paper.table("rbp_by_size").query("k <= 100").rename(columns={"dataset": "corpus"})
     rows["loss"] = (-np.log(rows["rbp"])).round(6)
     rows["is_other"] = rows["corpus"] != "Wiki"  # notebook 03, where the page stands, has Wiki
     rows = rows.sort_values(["is_other", "corpus", "k", "S"])
@@ -94,7 +94,7 @@ def _rows(table: pd.DataFrame) -> dict[str, Any]:
 
 def knee_data() -> dict[str, Any]:
     """Figure 7: the share of windows of N tokens that all have a rank of at most k."""
-    table = paper.emergence().query("N <= 100")
+    table = paper.table("emergence").query("N <= 100")
     table = table[table["p"] >= paper.EMERGENCE_ZERO]
     table["p"] = table["p"].round(6)
     return {

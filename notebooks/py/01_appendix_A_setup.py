@@ -96,7 +96,7 @@ draw.check(2, answer_2)
 # `paper` holds the published numbers. We take its two tables with one row for each model, text and $k$. `sieve` starts with every $T$ that 1,000 documents allow. Each published value then removes the counts that do not fit it.
 
 # %%
-values = pd.concat([paper.rbp_by_size(), paper.rbp_by_k()])
+values = pd.concat([paper.table("rbp_by_size"), paper.table("rbp_by_k")])
 shares_of = values.groupby(["dataset", "family"])["rbp"].unique()
 
 # %%
@@ -135,7 +135,7 @@ for cell in shares_of.index:
     counts[cell], _ = sieve(shares_of[cell])
 
 # `paper` has what we concluded: one count, and the other one if two fit
-known = paper.token_counts().set_index(["dataset", "family"])
+known = paper.table("token_counts").set_index(["dataset", "family"])
 for cell, T in counts.items():
     assert set(known.loc[cell].dropna()) <= set(T)
 
@@ -181,8 +181,8 @@ L, d = 6, 128  # of Pythia-14M
 print(f"layers: {L * (12 * d**2 + 13 * d) + 2 * d:,}; each of two tables: {50_304 * d:,}")
 
 # %%
-printed = paper.table1().query("k == '1'").set_index(["dataset", "family"])["slope"]
-in_tables = paper.models().set_index("model")["embedding_params"]
+printed = paper.table("table1").query("k == '1'").set_index(["dataset", "family"])["slope"]
+in_tables = paper.table("models").set_index("model")["embedding_params"]
 off_without, off_with = [], []
 for cell, curve in published.items():
     tables = in_tables[list(curve.models)].to_numpy()
@@ -201,7 +201,7 @@ print(f"with them at least {min(off_with):.3f}")
 # </details>
 
 # %%
-S_of = paper.models().groupby("family")["S"]
+S_of = paper.table("models").groupby("family")["S"]
 print("decades of S:", np.log10(S_of.max() / S_of.min()).round(2).to_dict())
 draw.sizes(study, figures_dir)
 
@@ -231,7 +231,7 @@ def decades(values):
     return np.log10(max(values) / min(values))
 
 
-models = paper.models()
+models = paper.table("models")
 all_parameters = models["S"] + models["embedding_params"]
 own = study.models()["S"]
 verdicts.add(
@@ -267,7 +267,9 @@ verdicts.add(
 )
 
 # %%
-every_k = pd.concat([paper.rbp_by_size()["k"], paper.fit_by_k()["k"].dropna()]).astype(int)
+every_k = pd.concat(
+    [paper.table("rbp_by_size")["k"], paper.table("fit_by_k")["k"].dropna()]
+).astype(int)
 lowest, highest = np.log10([min(models["S"]), max(models["S"])]).astype(int)
 powers_of_S = highest - lowest + 1  # 10^6, 10^7, ..., 10^10
 verdicts.add(
@@ -278,10 +280,12 @@ verdicts.add(
 )
 
 # %%
-V = paper.vocabularies()
-exact = V["footnote"] == V["V"]
-of_family = exact.groupby(V["family"]).all()
-near = abs(V["footnote"] / V["V"] - 1) < 0.01
+V = models["vocab_rows"]
+above_7B = models["model"].map(paper.FOOTNOTE_V_ABOVE_7B)
+footnote = above_7B.fillna(models["family"].map(paper.FOOTNOTE_V))
+exact = footnote == V
+of_family = exact.groupby(models["family"]).all()
+near = abs(footnote / V - 1) < 0.01
 verdicts.add(
     "01.5",
     holds=exact.all(),

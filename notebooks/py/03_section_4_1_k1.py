@@ -237,7 +237,7 @@ largest.pivot(index="family", columns="text", values="largest")
 # Tokens of one document are alike, so the true errors are somewhat larger.
 
 # %%
-tokens = paper.token_counts().query("family == 'Pythia'").set_index("dataset")["tokens"]
+tokens = paper.table("token_counts").query("family == 'Pythia'").set_index("dataset")["tokens"]
 for corpus, T in tokens.items():
     p = published[corpus, "Pythia"].value[-1]
     print(f"{corpus}: {100 * np.sqrt((1 - p) / (p * T)) / -np.log(p):.1f}%")
@@ -274,7 +274,7 @@ draw.measured(study, figures_dir)
 # %%
 verdicts = Verdicts("03", records_dir, figures_dir)
 measured_R2 = fit_curves(draw.with_lines(study).values()).table["R2"]
-table1 = paper.table1()
+table1 = paper.table("table1")
 R2_at_1 = table1[table1["k"] == "1"]["r2"]
 not_gpt2 = lines["family"] != "GPT2"
 verdicts.add(

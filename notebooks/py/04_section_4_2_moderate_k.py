@@ -69,7 +69,7 @@ for k in (10, 50, 100):
     tables.append(table.assign(k=k))
 points = pd.concat(tables)
 
-tokens = paper.token_counts().rename(columns={"dataset": "corpus"})
+tokens = paper.table("token_counts").rename(columns={"dataset": "corpus"})
 points = points.merge(tokens, on=["corpus", "family"])
 
 # %% [markdown]
@@ -355,7 +355,7 @@ verdicts.add(
 # The third claim: "This perspective cannot be deduced from prior cross-entropy scaling law" (Sections 4.1 and 4.2). Cross-entropy, CE, is the mean of $-\log p$ of the true tokens, and it falls as a power of $S$, too. Is its exponent that of $\mathrm{RBP}_k$, within 10%?
 
 # %%
-slopes = paper.table1().pivot(index=["dataset", "family"], columns="k", values="slope")
+slopes = paper.table("table1").pivot(index=["dataset", "family"], columns="k", values="slope")
 ratio = slopes[["1", "10", "100"]].div(slopes.CE, axis=0)
 differs = abs(ratio - 1) > 0.10
 print("not as that of CE, of 24 lines:", differs.sum().to_dict())

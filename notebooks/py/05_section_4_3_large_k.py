@@ -51,9 +51,9 @@ draw.queue(figures_dir)
 # Of $T$ scored tokens $M = T\,(1 - \mathrm{RBP}_k)$ are missed. The paper prints $\mathrm{RBP}_k$ with six decimals. One missed token changes it by $1/T$, which is 0.000002 on the longest text. So, with the $T$ of notebook 01, the decimals give the whole number $M$. (For Pythia on AusLegal two values of $T$ fit. With the other one, $M$ would be 0.3% smaller.)
 
 # %%
-points = paper.rbp_by_size()
+points = paper.table("rbp_by_size")
 points = points[points.k >= 20_000]  # Figure 5
-points = points.merge(paper.token_counts())  # the number of scored tokens, T
+points = points.merge(paper.table("token_counts"))  # the number of scored tokens, T
 points = points.rename(columns={"dataset": "corpus"})
 
 share_missed = 1 - points.rbp

@@ -40,7 +40,7 @@ check_parameters(globals())
 study = draw.read_study(records_dir, families, corpus_names)
 
 # %%
-figure_6 = paper.fit_by_k()  # the slope and R2 of Pythia's line at each k
+figure_6 = paper.table("fit_by_k")  # the slope and R2 of Pythia's line at each k
 slopes = figure_6[figure_6["quantity"] == "slope"]
 wiki = slopes[slopes["dataset"] == "Wiki"]
 alpha = -wiki.set_index("k")["value"]  # a slope is minus an exponent
@@ -207,7 +207,7 @@ for shift in (0, 0.5):
 # </details>
 
 # %%
-table1 = paper.table1()
+table1 = paper.table("table1")
 cells = table1[table1["k"].isin(["1", "10", "100", "500"])]
 print(cells[cells["r2"] <= 0.9][["dataset", "family", "k", "r2"]].to_string(index=False))
 draw.straightness(figure_6, figures_dir)
@@ -265,7 +265,7 @@ verdicts.add(
 )
 
 # %%
-below = paper.table1().query("k == '1'")["slope"] > -0.1
+below = paper.table("table1").query("k == '1'")["slope"] > -0.1
 verdicts.add(
     "06.3",
     holds=(at_1 < 0.1).all(),

@@ -77,20 +77,20 @@ draw.check(1, answer_1)
 # Figure 8c of the paper shows how often each rank occurs. Its bars begin at rank 2. A bar has ranks `bin_lo` to `bin_hi` - 1, and `mass` is its share:
 
 # %%
-paper.rank_density().head(3)
+paper.table("rank_density").head(3)
 
 # %% [markdown]
 # Is rank 1 left out, or only not drawn? If it is left out, the bar of rank 2 is a share of the tokens that do not have rank 1. Figure 9 of the paper's ICLR version has $\mathrm{RBP}_1$ and $\mathrm{RBP}_2$ for three of the models:
 
 # %%
-on_wiki = paper.rbp_by_k().query("dataset == 'Wiki'")
+on_wiki = paper.table("rbp_by_k").query("dataset == 'Wiki'")
 RBP = on_wiki.query("k in [1, 2]")
 RBP = RBP.pivot(index="model", columns="k", values="rbp")
 rank_2 = RBP[2] - RBP[1]
 other_than_1 = 1 - RBP[1]
 expected = rank_2 / other_than_1
 
-bars = paper.rank_density().query("bin_lo == 2").set_index("model")
+bars = paper.table("rank_density").query("bin_lo == 2").set_index("model")
 table = pd.DataFrame({"bar of rank 2": bars["mass"], "if rank 1 is left out": expected})
 table.dropna().round(4)  # without the models that only one of the two figures has
 
@@ -98,9 +98,9 @@ table.dropna().round(4)  # without the models that only one of the two figures h
 # They agree, so the figure leaves out rank 1. Does the fit, too? `fit_lognormal` finds the curve that makes the bars most likely, if the ranks begin at 2. Rank $k$ gets the area between $k-\tfrac12$ and $k+\tfrac12$, as in the authors' program:
 
 # %%
-printed = paper.lognormal_params().set_index("model")  # as written in Figure 8c
+printed = paper.table("lognormal_params").set_index("model")  # as written in Figure 8c
 refits = {}
-for model, bins in paper.rank_density().groupby("model"):
+for model, bins in paper.table("rank_density").groupby("model"):
     fit = rank_laws.fit_lognormal(bins["bin_lo"], bins["mass"], upto=bins["bin_hi"], k_min=2)
     refits[model] = {"mu, refitted": fit.mu, "sigma, refitted": fit.sigma}
 refits = pd.DataFrame(refits).T  # a row for each model
@@ -267,7 +267,7 @@ reached.assign(counted=by_rank["entropy"]).round(2)
 # </details>
 
 # %%
-slopes = paper.table1().set_index(["k", "dataset", "family"])["slope"]
+slopes = paper.table("table1").set_index(["k", "dataset", "family"])["slope"]
 ratio = slopes["1"] / slopes["CE"]  # alpha_1 / alpha_CE
 off = abs(ratio - 1)
 print("within 5, 10 and 20%:", [int((off <= margin).sum()) for margin in (0.05, 0.1, 0.2)])

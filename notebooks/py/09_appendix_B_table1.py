@@ -40,7 +40,7 @@ check_parameters(globals())
 
 # %%
 CELL = ["dataset", "k", "family"]  # what names a cell; k is "CE" in the row of cross-entropy
-printed = paper.table1().set_index(CELL).rename(columns={"r2": "R2"})
+printed = paper.table("table1").set_index(CELL).rename(columns={"r2": "R2"})
 quantities = ["CE", "1", "10", "100", "500", "2500", "10000"]
 cells = pd.MultiIndex.from_product([paper.CORPORA, quantities, paper.FAMILIES], names=CELL)
 printed = printed.loc[cells, ["slope", "R2"]]  # in the paper's order

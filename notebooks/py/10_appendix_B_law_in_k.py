@@ -45,7 +45,7 @@ check_parameters(globals())
 # *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_10.py).*
 
 # %%
-published = paper.rbp_by_k()
+published = paper.table("rbp_by_k")
 published = published.rename(columns={"dataset": "corpus"})
 published["loss"] = -np.log(published["rbp"])
 
@@ -114,7 +114,7 @@ lines.query("corpus == 'Wiki' and family == 'Pythia'").round(3)
 
 # %%
 # The paper prints the lines of more models than it shows points of
-printed = paper.table_k_law().rename(columns={"dataset": "corpus"})
+printed = paper.table("table_k_law").rename(columns={"dataset": "corpus"})
 both = printed.merge(lines, on=["corpus", "family", "model"])
 off = (both["slope"] + both["beta"]).abs()  # the paper prints slopes, which are minus beta
 print(f"The paper prints {len(printed)} lines, and the points of {len(both)} of them.")
@@ -207,7 +207,7 @@ gamma.unstack().round(4)
 #
 # ## Where it ends
 #
-# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is zero, so the line must fail before $V$. Larger $k$ are in the paper's Figure 7, which is about emergence ([notebook 07](07_section_5_1_emergence.ipynb)). `paper.emergence()` reads it, for Pythia on Wiki and $k$ up to 10,000. Its column `p` is $\mathrm{RBP}_k$ if $N=1$. We fit each line to $k \leq 100$, and divide the counted loss by the loss on the line:
+# The vocabulary has $V$ tokens. At $k = V$ every token is among the $k$ most probable, so the loss is 0. But no power of $k$ is zero, so the line must fail before $V$. Larger $k$ are in the paper's Figure 7, which is about emergence ([notebook 07](07_section_5_1_emergence.ipynb)). `paper.table("emergence")` reads it, for Pythia on Wiki and $k$ up to 10,000. Its column `p` is $\mathrm{RBP}_k$ if $N=1$. We fit each line to $k \leq 100$, and divide the counted loss by the loss on the line:
 
 
 # %%
@@ -222,7 +222,7 @@ def over_line(points):
 
 
 # One token in a row is a token, so p is RBP_k
-singles = paper.emergence().query("N == 1")
+singles = paper.table("emergence").query("N == 1")
 singles = singles.assign(loss=-np.log(singles["p"]))
 of_each = singles.groupby("model", group_keys=False)
 ratios = of_each[["model", "k", "loss"]].apply(over_line)
@@ -281,7 +281,7 @@ print(
 # </details>
 
 # %%
-tokens = paper.token_counts().rename(columns={"dataset": "corpus"})
+tokens = paper.table("token_counts").rename(columns={"dataset": "corpus"})
 points = published.merge(lines, on=["corpus", "family", "model", "S"])
 points = points.merge(tokens[["corpus", "family", "tokens"]])
 distance = np.log(points["loss"]) - points["log_c"] + points["beta"] * np.log(points["k"])
@@ -317,7 +317,7 @@ exact = {"accurate means within two sampling errors": off_by <= 2}
 verdicts.add("10.1", holds=n == of, count=n, of=of, published=found, measured=here, turns_if=exact)
 
 # %%
-in_S = paper.table1().query("k in ['1', '10', '100']").rename(columns={"dataset": "corpus"})
+in_S = paper.table("table1").query("k in ['1', '10', '100']").rename(columns={"dataset": "corpus"})
 steepest = in_S.groupby(["corpus", "family"])["slope"].min().rename("steepest")
 in_k = printed.join(steepest, on=["corpus", "family"])
 times = in_k["slope"] / in_k["steepest"]

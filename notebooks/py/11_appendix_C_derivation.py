@@ -71,7 +71,7 @@ for heights in (three, three / 10):
 # The first three terms add up to $-\log p_1$. The fourth is one large fraction in the paper (Eq. 26), hence its name. It is what $H$ has beyond $-\log p_1$. `closed_form` computes $\log c$ and the fraction.
 
 # %%
-four = paper.lognormal_params().set_index("model")  # what the paper prints
+four = paper.table("lognormal_params").set_index("model")  # what the paper prints
 root_2pi = np.sqrt(2 * np.pi)
 
 
@@ -309,7 +309,7 @@ print(change.round(1).to_string())  # from 14M to 12B
 # </details>
 
 # %%
-first_bars = paper.rank_density().query("bin_lo == 2").set_index("model")
+first_bars = paper.table("rank_density").query("bin_lo == 2").set_index("model")
 for model in ("pythia-14m", "pythia-12b"):
     m, s = four.loc[model, ["mu", "sigma"]]
     bell = stats.norm.pdf(np.log([1, 2]), m, s)

@@ -216,7 +216,7 @@ print(changes.groupby("family").agg({"lowest": "min", "highest": "max", "fit": "
 # Do seeds matter as much in the paper's models? A line's scatter contains that of the seeds.
 
 # %%
-published = paper.rbp_by_size()
+published = paper.table("rbp_by_size")
 published = published[published.k == 1].assign(loss=lambda table: -np.log(table.rbp))
 scatter = {}
 for (family, dataset), points in published.groupby(["family", "dataset"]):

@@ -207,8 +207,8 @@ for k in (1, 10, 100):
 
 # %%
 # Figure 7 has p for N tokens in a row; for one token, p is RBP_k
-wiki = paper.emergence().query("N == 1 and k in [1, 10, 100]")
-figure_8a = paper.ce_and_rbp1().query("kind == 'empirical'")
+wiki = paper.table("emergence").query("N == 1 and k in [1, 10, 100]")
+figure_8a = paper.table("ce_and_rbp1").query("kind == 'empirical'")
 CE = figure_8a[figure_8a["series"] == "CE"].set_index("model")["value"]
 wiki = wiki.assign(loss=-np.log(wiki["p"]))
 wiki = wiki.assign(CE=wiki["model"].map(CE))
@@ -218,7 +218,7 @@ for k, pythias in wiki.groupby("k"):
     print(f"k = {k:3}: from S {by_size:.1%}, from CE {by_CE:.1%}")
 
 # The GPT-2 models on the same text: are they on Pythia's line?
-gpt2 = paper.gpt2_wiki_metrics()
+gpt2 = paper.table("gpt2_wiki_metrics")
 for k, pythias in wiki.groupby("k"):
     line = fit_power_law(pythias["CE"], pythias["loss"])
     of_k = gpt2[gpt2["k"] == k]
@@ -381,7 +381,7 @@ print(furthest.unstack().round(1).to_string())
 # If all families had one curve on a text, the ratio $\varepsilon_k = \alpha_k/\alpha_{\mathrm{CE}}$ of their exponents in size would be the same. In Table 1 the four families differ less in $\varepsilon_k$ than in $\alpha_k$ on four texts. On HumanEval they differ as much as before, and on Github more at $k$ = 1 and 10. On HumanEval $\varepsilon_1$ is 0.74 to 1.02 in the paper and 1.33 to 1.38 for our families.</details>
 
 # %%
-table1 = paper.table1()
+table1 = paper.table("table1")
 slopes = table1.pivot(index=["dataset", "family"], columns="k", values="slope")
 alpha_k = -slopes[["1", "10", "100"]]
 epsilon_k = alpha_k.div(-slopes["CE"], axis=0)

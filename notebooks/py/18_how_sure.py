@@ -169,8 +169,8 @@ draw.idea()
 
 # %%
 # Table 1 prints one slope as 0, which has no relative width
-table1 = paper.table1().query("slope != 0")
-sizes_of_family = paper.models().groupby("family").size()
+table1 = paper.table("table1").query("slope != 0")
+sizes_of_family = paper.table("models").groupby("family").size()
 n = table1.family.map(sizes_of_family)
 # n models fix two numbers of the line, so n - 2 are left for the scatter
 quantile = t.ppf(0.975, n - 2)
@@ -254,7 +254,7 @@ draw.horizon(forecasts, figures_dir)
 #
 # **Exercise 2.** Fit the published Pythias on Wiki at $k$ = 1 without the two largest. What is the line's error for the 12B model, in percent? Give one decimal.
 #
-# <details><summary>Hint</summary><code>curve = paper.points("Wiki", "Pythia", 1)</code> has <code>S</code> and <code>loss</code>; <code>fit_power_law(...).predict(...)</code> has <code>.loss</code>.</details>
+# <details><summary>Hint</summary><code>curve = published_curves(1)["Wiki", "Pythia"]</code> has <code>S</code> and <code>loss</code>; <code>fit_power_law(...).predict(...)</code> has <code>.loss</code>.</details>
 
 # %%
 answer_2 = None  # percent

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from rbpkit import palette, plots
-from rbpkit.fit import rbp_curve
+from rbpkit.fit import curve_of
 from rbpkit.palette import CONTEXT, INK, OTHER, ordered_greys, rank_group
 from rbpkit.plots import NARROW, headed
 from rbpkit.summary import Summary
@@ -148,7 +148,7 @@ def law(
     if not ks:
         print("No line: every rank is at most k, so every loss is 0.")
         return
-    curves = [rbp_curve(summaries, k) for k in ks]
+    curves = [curve_of(summaries, k) for k in ks]
     lower = 1 - 2 ** -alpha[ks[0]]
     title = f"Twice the size: {lower:.0%} less loss ($k$ = {ks[0]})"
     with plots.panel(title, r"loss, $-\log\,\mathrm{RBP}_k$, in nats", 3.8) as axes:

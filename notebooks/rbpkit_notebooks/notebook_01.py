@@ -48,7 +48,7 @@ def to_table_1(curve: Curve, law: PowerLawFit, figures_dir: str) -> None:
         line.set(xscale="log", yscale="log", xlabel=plots.SIZE, ylabel=r"$-\log\,\mathrm{RBP}_1$")
         plots.log_ticks(line)
         cells = np.zeros((7, 24))  # a column for each family on each text
-        column = 4 * list(paper.table1()["dataset"].unique()).index("HotpotQA") + 2
+        column = 4 * list(paper.table("table1")["dataset"].unique()).index("HotpotQA") + 2
         cells[1, column] = 1
         table.pcolormesh(cells, cmap=ListedColormap([CONTEXT, INK]), **gaps)
         table.invert_yaxis()
@@ -114,7 +114,7 @@ def counts(tokens: pd.Series, figures_dir: str) -> None:
 
 def sizes(study: Study, figures_dir: str) -> None:
     """Every model on one axis of S, a row for each family: the paper's, and those measured."""
-    theirs = paper.models()[["family", "model", "S"]].assign(source="the paper's")
+    theirs = paper.table("models")[["family", "model", "S"]].assign(source="the paper's")
     points = pd.concat([theirs, study.models().assign(source=study.ours)])
     points["family"] = points["family"].map(plots.name_of)
     look: dict[str, Any] = {"jitter": False, "dodge": True, "log_scale": True, "legend": False}

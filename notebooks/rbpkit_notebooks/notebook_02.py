@@ -112,10 +112,10 @@ COLUMNS = ["corpus", "family", "model", "S", "CE", "loss"]
 
 def published() -> pd.DataFrame:
     """CE and -log RBP_1 of 14 models on Wikipedia: Figure 8a, the authors' results for GPT-2."""
-    pythia = paper.ce_and_rbp1().query("kind == 'empirical'")
+    pythia = paper.table("ce_and_rbp1").query("kind == 'empirical'")
     pythia = pythia.pivot(index=["model", "S"], columns="series", values="value").reset_index()
     pythia = pythia.rename(columns={"neg_log_rbp1": "loss"}).assign(family="Pythia")
-    gpt2 = paper.gpt2_wiki_metrics().query("k == 1").rename(columns={"ce": "CE"})
+    gpt2 = paper.table("gpt2_wiki_metrics").query("k == 1").rename(columns={"ce": "CE"})
     gpt2 = gpt2.assign(family="GPT2", loss=-np.log(gpt2["p_N1"]))
     both = pd.concat([pythia, gpt2]).assign(corpus="published: Wiki")
     return both[COLUMNS].sort_values(["family", "S"])

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from rbpkit import paper, plots
 from rbpkit.curves import Curves, measured_curves
-from rbpkit.fit import Array, Curve, fit_power_law, rbp_curve
+from rbpkit.fit import Array, Curve, curve_of, fit_power_law
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
@@ -67,7 +67,7 @@ def figure_3(published: Curves, study: Study, figures_dir: str) -> None:
         axes.text(left * 1.3, 0.64, "half the loss")
         axes.text(1e8, 0.45, "10,000 times the parameters", ha="center", va="top")
         plots.label_ends(axes, ends, gap=1.05)
-    own = [rbp_curve([one], 1) for one in study.shown()]
+    own = [curve_of([one], 1) for one in study.shown()]
     parts = [plots.curve_points("published", published.values())]
     parts.append(plots.curve_points("measured", own))
     plots.save(axes, pd.concat(parts), figures_dir, "figure_3")
@@ -127,10 +127,10 @@ def measured(study: Study, figures_dir: str) -> None:
     if not study.shown():
         print("None of these families was measured on these texts.")
         return
-    points = plots.curve_points("measured", [rbp_curve([one], 1) for one in study.shown()])
+    points = plots.curve_points("measured", [curve_of([one], 1) for one in study.shown()])
     points["panel"] = points["corpus"].map(plots.short)
     look: dict[str, Any] = {"columns": 3, "size": (2.0, 3.4), "xlabel": "$S$", "ylabel": LOSS}
-    figure = plots.law_grid(points, panel="panel", **look)
+    figure = plots.law_figure(points, panel="panel", **look)
     line = "a panel for each text; lines go through three models or more"
     plots.headed_row(figure, f"The law of {study.ours}, $k$ = 1", line)
     plots.save(figure, points, figures_dir, "figure_3_measured")

@@ -11,7 +11,7 @@ from matplotlib.ticker import MultipleLocator
 
 from rbpkit import plots
 from rbpkit.curves import measured_curves
-from rbpkit.fit import Curve, PowerLawFit, rbp_curve
+from rbpkit.fit import Curve, PowerLawFit, curve_of
 from rbpkit.palette import CONTEXT, INK, OTHER
 from rbpkit_notebooks.choices import Study
 from rbpkit_notebooks.choices import read_study as read_study
@@ -107,7 +107,7 @@ def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.Dat
         for line in missing:
             print(line)
         with_line.append(plots.curve_points("measured", curves.values()).assign(k=k))
-        each = [rbp_curve([one], k) for one in study.shown()]
+        each = [curve_of([one], k) for one in study.shown()]
         drawn.append(plots.curve_points("measured", each).assign(k=k))
     if not drawn or drawn[0].empty:
         print("Nothing was measured at a k above 1.")
@@ -115,7 +115,7 @@ def measured_points(study: Study, ks: Sequence[int], figures_dir: str) -> pd.Dat
     points = pd.concat(drawn, ignore_index=True).sort_values("corpus", kind="stable")
     panel = points["corpus"].map(plots.short) + ", $k$ = " + points["k"].astype(str)
     look: dict[str, Any] = {"columns": 3, "size": (2.0, 1.9), "xlabel": "$S$", "ylabel": LOSS}
-    figure = plots.law_grid(points.assign(panel=panel), panel="panel", **look)
+    figure = plots.law_figure(points.assign(panel=panel), panel="panel", **look)
     plots.save(figure, points[COLUMNS], figures_dir, "figure_4_measured")
     names = [(one.manifest.corpus, one.manifest.model, one.tokens) for one in study.summaries]
     tokens = pd.DataFrame(names, columns=["corpus", "model", "tokens"])

@@ -138,7 +138,7 @@ def fits_by_k(study: Study) -> pd.DataFrame:
     They go up to 60% of the vocabulary, as Figure 6 does. Prints which lines cannot be fitted.
     """
     V = {summary.manifest.family: summary.manifest.V for summary in study.summaries}
-    ks = [int(k) for k in paper.fit_by_k()["k"].dropna().unique()]
+    ks = [int(k) for k in paper.table("fit_by_k")["k"].dropna().unique()]
     tables = []
     for k in (None, *ks):
         curves, missing = measured_curves(study.summaries, study.corpora, study.families, k)

@@ -57,7 +57,7 @@ def laws(table: pd.DataFrame, counted: pd.DataFrame, figures_dir: str) -> None:
 
 def with_rank_1(model: str, RBP_1: float) -> pd.DataFrame:
     """Figure 8c's bins and shares with rank 1 in front, as shares of all tokens."""
-    bins = paper.rank_density().query("model == @model")[["bin_lo", "bin_hi", "mass"]]
+    bins = paper.table("rank_density").query("model == @model")[["bin_lo", "bin_hi", "mass"]]
     first = pd.DataFrame({"bin_lo": [1], "bin_hi": [2], "share": [RBP_1]})
     return pd.concat([first, bins.assign(share=bins.pop("mass") * (1 - RBP_1))], ignore_index=True)
 

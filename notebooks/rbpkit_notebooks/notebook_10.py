@@ -143,7 +143,7 @@ def slopes(lines: pd.DataFrame, measured: pd.DataFrame, ours: str, figures_dir: 
     shown = table[table["corpus"] == first]
     shown = shown.assign(panel=shown["source"] + ": " + shown["corpus"].map(plots.short))
     look: dict[str, Any] = {"size": (NARROW / 2, 2.9), "xlabel": "$S$", "ylabel": r"$\beta$"}
-    figure = plots.law_grid(shown, panel="panel", y="beta", **look)
+    figure = plots.law_figure(shown, panel="panel", y="beta", **look)
     line = "exponent in $k$ of each model; $S$: non-embedding parameters"
     plots.headed_row(figure, "Larger models have steeper lines", line)
     plots.save(figure, table, figures_dir, "figure_9_slopes")

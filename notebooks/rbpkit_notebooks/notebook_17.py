@@ -208,7 +208,7 @@ def _ring(figure: Figure, both: Array, row: pd.Series, family: str) -> None:
 def _key(figure: Figure, shown: pd.DataFrame) -> None:
     """Which mark is which family, and what a hollow one means."""
     kinds_of = shown.groupby("family", sort=False)["kind"].agg(set)
-    handles = plots.family_marks(plots.inks_of(kinds_of.index))
+    handles = plots.family_marks(kinds_of.index)
     for handle, kinds in zip(handles, kinds_of, strict=True):
         if "ordinary" not in kinds:
             handle.set_markerfacecolor("none")

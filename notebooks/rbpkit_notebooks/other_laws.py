@@ -52,11 +52,11 @@ def likeliest(law: str, bins: pd.DataFrame, V: int, cut: float = 0.5) -> tuple[f
 
 def scores_of_laws() -> pd.DataFrame:
     """Scores on the bars of Figure 8c: a row for each law, columns (cut, model)."""
-    V = paper.models().set_index("model")["vocab_rows"]
+    V = paper.table("models").set_index("model")["vocab_rows"]
     columns = {}
     for name, cut in (("k + 1/2", 0.5), ("k", 1.0)):
-        for model in paper.lognormal_params()["model"]:
-            bins = paper.rank_density().query("model == @model")
+        for model in paper.table("lognormal_params")["model"]:
+            bins = paper.table("rank_density").query("model == @model")
             scores = {law: likeliest(law, bins, V[model], cut)[0] for law in UPPER_TAIL}
             columns[name, model] = scores
     return pd.DataFrame(columns)
@@ -64,9 +64,9 @@ def scores_of_laws() -> pd.DataFrame:
 
 def times_counted(law: str) -> pd.Series:
     """The share of each bar of Figure 8c by a law that was fitted to all of them, over its own."""
-    V = paper.models().set_index("model")["vocab_rows"]
+    V = paper.table("models").set_index("model")["vocab_rows"]
     ratios = []
-    for model, bins in paper.rank_density().groupby("model"):
+    for model, bins in paper.table("rank_density").groupby("model"):
         _, masses = likeliest(law, bins, V[model])
         ratios.append(masses / bins["mass"])
     return pd.concat(ratios)

@@ -239,7 +239,7 @@ def published_laws() -> pd.DataFrame:
     - simulated_CE, simulated_neg_log_rbp1: of 8b
     - mu, sigma, ratio (mu / sigma): 8b inverted by Appendix C
     """
-    table = paper.ce_and_rbp1()
+    table = paper.table("ce_and_rbp1")
     prefix = table["kind"].map({"empirical": "", "simulated": "simulated_"})
     table["column"] = prefix + table["series"]
     wide = table.pivot(index=["S", "model"], columns="column", values="value").reset_index()
@@ -257,7 +257,7 @@ def counted_ranks() -> pd.DataFrame:
     """
     laws = published_laws().set_index("model")[["S", "CE", "neg_log_rbp1"]]
     entropies = {}
-    for model, bars in paper.rank_density().groupby("model"):
+    for model, bars in paper.table("rank_density").groupby("model"):
         rbp_1 = np.exp(-laws["neg_log_rbp1"][model])
         width = bars["bin_hi"] - bars["bin_lo"]
         share = (1 - rbp_1) * bars["mass"]  # the bars are shares of the ranks from 2 on

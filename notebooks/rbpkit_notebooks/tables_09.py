@@ -27,7 +27,7 @@ def all_cells(
 ) -> pd.DataFrame:
     """All 168 cells: as printed, computed again, with intervals, and where their points are."""
     table = printed.add_suffix("_printed").join(fitted)
-    figure_6 = paper.fit_by_k()  # Pythia's slopes once more, and R2 except that of CE
+    figure_6 = paper.table("fit_by_k")  # Pythia's slopes once more, and R2 except that of CE
     figure_6 = figure_6.assign(
         k=figure_6.k.astype("string").fillna("CE").astype(str),
         family="Pythia",
@@ -37,7 +37,7 @@ def all_cells(
     table[["slope", "R2"]] = table[["slope", "R2"]].fillna(figure_6)
     in_figure_6 = table.source.isna() & table.slope.notna()
     table["source"] = table.source.mask(in_figure_6, "Figure 6").fillna("none")
-    models = table.index.get_level_values("family").map(paper.models().family.value_counts())
+    models = table.index.get_level_values("family").map(paper.table("models").family.value_counts())
     table["n"] = table.n.fillna(pd.Series(models, table.index)).astype(int)
     slope, R2 = table.slope.fillna(table.slope_printed), table.R2.fillna(table.R2_printed)
     half = half_width(slope, R2, table.n).where(R2 < 1)

@@ -52,7 +52,7 @@ def effective_of_ten() -> pd.Series:
     All are of Wikipedia, at each k that the paper has.
     """
     of_pythia = published_windows().query("N == 10")["effective"]
-    gpt2 = paper.gpt2_wiki_metrics()
+    gpt2 = paper.table("gpt2_wiki_metrics")
     of_gpt2 = effective_tokens(gpt2["p_N10"], gpt2["p_N1"])
     return pd.concat([of_pythia, pd.Series(of_gpt2)], ignore_index=True)
 
@@ -106,9 +106,9 @@ def published_windows() -> pd.DataFrame:
     windows is not printed in the paper: it is the smallest number that the shares of an N allow,
     at the precision of the reading. Shares read below paper.EMERGENCE_ZERO are zeros.
     """
-    table = paper.emergence().rename(columns={"dataset": "corpus"})
+    table = paper.table("emergence").rename(columns={"dataset": "corpus"})
     table["p"] = table["p"].where(table["p"] >= paper.EMERGENCE_ZERO, 0.0)
-    of_pythia = paper.token_counts().query("dataset == 'Wiki' and family == 'Pythia'")
+    of_pythia = paper.table("token_counts").query("dataset == 'Wiki' and family == 'Pythia'")
     most = int(of_pythia["tokens"].iloc[0])
     windows = {N: denominator(p[p > 0], most) for N, p in table.groupby("N")["p"]}
     table["windows"] = table["N"].map(windows)

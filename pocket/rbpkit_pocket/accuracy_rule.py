@@ -184,7 +184,7 @@ def _published_ratio(k: int) -> tuple[float, float]:
 
     A k between two published ones is interpolated in log k, one beyond `LARGEST_K` is taken there.
     """
-    table = paper.rbp_by_k()
+    table = paper.table("rbp_by_k")
     of_gpt2 = table[(table["family"] == "GPT2") & (table["dataset"] == "Wiki")]
     y = np.log(-np.log(of_gpt2.pivot_table(index="model", columns="k", values="rbp")))
     small_k = [published for published in y.columns if published <= LARGEST_K]

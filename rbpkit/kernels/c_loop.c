@@ -1,7 +1,6 @@
-/* `one_pass`: the counts, the loss, the largest probability and the entropy of a row of float32
- * logits. `cap`: softcap * tanh(logit / softcap).
+/* The counts, the loss, the largest probability and the entropy of a row of float32 logits.
  *
- * A row of `one_pass` is read twice, the second time from the cache: the largest logit must be known before the
+ * A row is read twice, the second time from the cache: the largest logit must be known before the
  * exponentials. The loops over LANES are what a compiler turns into vector instructions; sums are
  * in the order written here, so the bits depend on no thread count and no width of a vector.
  */
@@ -90,25 +89,4 @@ void one_pass(const float *logits, int64_t stride, const int64_t *targets, int64
         entropy[i] = (float)(log(total) - moment / total);
         finite[i] = isfinite(total) && isfinite(low[0]); /* NaN and +inf are in the total */
     }
-}
-
-/* tanh(x) to four units in the last place: a polynomial near 0 (Cephes, tanhf), else by exp. */
-static inline float hyperbolic_tangent(float x) {
-    const float square = x * x;
-    float p = -5.70498872745e-3f;
-    p = p * square + 2.06390887954e-2f;
-    p = p * square - 5.37397155531e-2f;
-    p = p * square + 1.33314422036e-1f;
-    p = p * square - 3.33332819422e-1f;
-    const float near_zero = p * square * x + x;
-    const float size = fabsf(x);
-    const float power = exponential(size < 43.5f ? -2 * size : -87.0f); /* at most 1 */
-    const float far = copysignf((1 - power) / (1 + power), x);
-    return size < 0.625f ? near_zero : far;
-}
-
-/* In place. 0 times an infinite logit is NaN, so that it shows: its tanh alone would be finite. */
-void cap(float *logits, int64_t n, float softcap) {
-    for (int64_t j = 0; j < n; j++)
-        logits[j] = softcap * hyperbolic_tangent(logits[j] / softcap) + 0 * logits[j];
 }

@@ -12,7 +12,6 @@ import math
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,25 +35,17 @@ def count(logits: Tensor, targets: Tensor, results: Results) -> None:
     """Fill `results`, one entry for each row of the logits.
 
     logits: (rows, V) float32, bfloat16 or float16 on the CPU. targets: (rows,) int64 in [0, V).
-    Uses as many threads as torch; the bits do not depend on them.
+    Uses as many threads as torch, if they pay; the bits do not depend on them.
     """
     logits = logits.float()
     if logits.stride(1) != 1:
         logits = logits.contiguous()
-    _in_parts(_count, logits, targets, *results)
-
-
-def _in_parts(function: Callable[..., None], logits: Tensor, *others: Tensor) -> None:
-    """Call a function on rows of the logits and of the others, in as many threads as pay."""
     most_threads = max(1, logits.numel() // _WORTH_A_THREAD)
     threads = min(torch.get_num_threads(), most_threads)
-    if threads == 1:
-        function(logits, *others)
-        return
-    rows_each = math.ceil(len(logits) / threads)
-    parts = [tensor.split(rows_each) for tensor in (logits, *others)]
+    rows_each = max(1, math.ceil(len(logits) / threads))
+    parts = [tensor.split(rows_each) for tensor in (logits, targets, *results)]
     with ThreadPoolExecutor(threads) as pool:  # C runs without Python's lock
-        list(pool.map(function, *parts))  # the list waits for all, and raises what one raised
+        list(pool.map(_count, *parts))  # the list waits for all, and raises what one raised
 
 
 def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
@@ -65,24 +56,9 @@ def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
     compiled.one_pass(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
 
 
-def cap(logits: Tensor, softcap: float) -> None:
-    """softcap * tanh(logits / softcap), in place; an infinite logit becomes NaN.
-
-    logits: (rows, V) float32 on the CPU, without gaps. It takes a fifth of the time of torch's
-    operations, whose last bits differ.
-    """
-    compiled = library()
-    assert compiled is not None  # asked by the caller
-
-    def cap_part(part: Tensor) -> None:
-        compiled.cap(part.data_ptr(), part.numel(), softcap)
-
-    _in_parts(cap_part, logits)
-
-
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The compiled functions; None without a C compiler, or without vectors that are worth it."""
+    """The compiled function; None without a C compiler, or without vectors that are worth it."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     vectors = _VECTORS.get(torch.backends.cpu.get_cpu_capability())
     if compiler is None or vectors is None:
@@ -99,6 +75,4 @@ def library() -> ctypes.CDLL | None:
     # logits, their stride, targets, rows, V, and the six results
     compiled.one_pass.argtypes = [pointer, integer, pointer, integer, integer, *[pointer] * 6]
     compiled.one_pass.restype = None
-    compiled.cap.argtypes = [pointer, integer, ctypes.c_float]
-    compiled.cap.restype = None
     return compiled

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
-import numbers
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from rbpkit.errors import InputError, shown
-from rbpkit.kernels import c_loop
+from rbpkit.errors import InputError
 
 MEMORY_BYTES = 512 * 2**20
-"""Default bound on all temporaries of the head step together, in bytes."""
+"""Bound on all temporaries of the head step together, in bytes; what one row needs is the least."""
 
 # Floats of a tile, for each core: with its scratch 1.5 MiB, to be read again from the cache.
 _TILE_FLOATS = 2**17
@@ -26,64 +23,30 @@ _BLOCKED_ROWS = 1024  # each chunk widens the matrix again: enough rows to hide 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-class HeadPlan(NamedTuple):
-    """How one call of the head step divides its memory.
+def plan_head(hidden: Tensor, unembedding: Tensor) -> tuple[int, int]:
+    """How one call of the head step divides MEMORY_BYTES.
 
-    rows: of one product, and so of a chunk of logits.
-    tile: rows that torch reduces at a time.
-    widened: vocabulary rows that are widened to fp32 at a time. V widens all of them, once; 0 none
-        of them, since the product itself widens.
+    - rows of one product, and so of a chunk of logits
+    - vocabulary rows that are widened to fp32 at a time: V widens all of them, once; 0 none of
+      them, since the product itself widens
     """
-
-    rows: int
-    tile: int
-    widened: int
-
-
-def plan_head(
-    hidden: Tensor, unembedding: Tensor, bias: Tensor | None, memory_bytes: int
-) -> HeadPlan:
-    """Check the arguments of a head and divide memory_bytes; errors as in `token_ranks`."""
-    _check_head(hidden, unembedding, bias)
     T, d = hidden.shape
     V = len(unembedding)
     device = hidden.device
     alike_16_bit = hidden.dtype == unembedding.dtype != torch.float32
     product_widens = alike_16_bit and _has_wide_product(device, hidden.dtype)
 
-    tile = tile_rows(device, V, memory_bytes)
+    tile = tile_rows(device, V)
     rows = max(tile, _CHUNK_ROWS.get(device.type, 512))
     widened = 0 if product_widens else V
     fixed = 8 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
     if unembedding.dtype != torch.float32 and not product_widens:
-        if 4 * V * d > memory_bytes * 3 // 8:  # in parts: the whole matrix takes too much
+        if 4 * V * d > MEMORY_BYTES * 3 // 8:  # in parts: the whole matrix takes too much
             rows = max(tile, _BLOCKED_ROWS)
-            widened = min(V, max(1, memory_bytes // (32 * d)))
+            widened = min(V, max(1, MEMORY_BYTES // (32 * d)))
         fixed += 4 * widened * d
-    bytes_a_row = 4 * V + 4 * d
-    rows = min(rows, (memory_bytes - fixed) // bytes_a_row)
-    if rows < 1:
-        need = f"T={T}, V={V}, d={d} needs {fixed + bytes_a_row}"
-        raise InputError(f"memory_bytes={memory_bytes} does not hold one row of logits: {need}")
-    return HeadPlan(rows, tile, widened)
-
-
-def _check_head(hidden: Tensor, unembedding: Tensor, bias: Tensor | None) -> None:
-    check_matrix("hidden", hidden)
-    check_matrix("unembedding", unembedding)
-    d = hidden.shape[1]
-    V, width = unembedding.shape
-    if d != width:
-        raise InputError(f"hidden is (T, {d}) but unembedding is (V, {width}): widths differ")
-    devices = {hidden.device, unembedding.device}
-    if bias is not None:
-        if not isinstance(bias, Tensor):
-            raise InputError(f"bias must be a tensor or None, not a {type(bias).__name__}")
-        if bias.shape != (V,) or bias.dtype not in _DTYPES:
-            raise InputError(f"bias must be ({V},) floats, not {tuple(bias.shape)} {bias.dtype}")
-        devices.add(bias.device)
-    if len(devices) > 1:
-        raise InputError("hidden, unembedding and bias must be on one device")
+    rows_in_budget = (MEMORY_BYTES - fixed) // (4 * V + 4 * d)
+    return max(1, min(rows, rows_in_budget)), widened
 
 
 @torch.no_grad()
@@ -94,29 +57,26 @@ def logit_chunks(
     bias: Tensor | None = None,
     scale: float = 1.0,
     softcap: float | None = None,
-    memory_bytes: int = MEMORY_BYTES,
-    plan: HeadPlan | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
     """The fp32 logits that `ranking.token_ranks` counts, as pairs (first row, (rows, V) logits).
 
-    One buffer serves all chunks: copy what must outlive the next step. plan: what `plan_head` gave
-    for these arguments, if it was asked already. Other arguments and errors as in
+    One buffer serves all chunks: copy what must outlive the next step. Arguments and errors as in
     `ranking.token_ranks`.
     """
-    if plan is None:
-        plan = plan_head(hidden, unembedding, bias, memory_bytes)
+    _check_head(hidden, unembedding, bias)
     for name, value in (("scale", scale), ("softcap", 1.0 if softcap is None else softcap)):
-        if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
-            raise InputError(f"{name} must be a positive, finite number, not {shown(value)}")
+        if not 0 < value < math.inf:
+            raise InputError(f"{name} must be a positive, finite number, not {value}")
     T, V = len(hidden), len(unembedding)
-    buffer = hidden.new_empty((min(plan.rows, T), V), dtype=torch.float32)
-    if plan.widened == V:
+    chunk_rows, widened = plan_head(hidden, unembedding)
+    buffer = hidden.new_empty((min(chunk_rows, T), V), dtype=torch.float32)
+    if widened == V:
         unembedding = unembedding.float()
-    for start in range(0, T, plan.rows):
-        states = hidden[start : start + plan.rows]
+    for start in range(0, T, chunk_rows):
+        states = hidden[start : start + chunk_rows]
         logits = buffer[: len(states)]
-        if plan.widened:
-            _wide_product(states.float(), unembedding, plan.widened, logits)
+        if widened:
+            _wide_product(states.float(), unembedding, widened, logits)
         else:
             torch.mm(states, unembedding.T, out_dtype=torch.float32, out=logits)
         if bias is not None:
@@ -137,25 +97,22 @@ def _wide_product(states: Tensor, unembedding: Tensor, widened: int, out: Tensor
 
 
 def _cap(logits: Tensor, softcap: float) -> None:
-    """softcap * tanh(logits / softcap), in place; an infinite logit, or its row, becomes NaN."""
-    if logits.device.type == "cpu" and c_loop.library() is not None:
-        c_loop.cap(logits, softcap)
-        return
+    """softcap * tanh(logits / softcap), in place; the row of an infinite logit becomes NaN."""
     # tanh would make an infinite logit finite. Zero times infinity is NaN, and shows.
     largest = torch.maximum(logits.amax(dim=1), -logits.amin(dim=1))
     caps = softcap + 0 * largest
     logits.div_(softcap).tanh_().mul_(caps.unsqueeze(1))
 
 
-def tile_rows(device: torch.device, V: int, memory_bytes: int) -> int:
-    """Rows of one reduction, with a scratch of at most a quarter of memory_bytes."""
+def tile_rows(device: torch.device, V: int) -> int:
+    """Rows of one reduction by torch, with a scratch of at most a quarter of MEMORY_BYTES."""
     if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
         raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
     if device.type == "cpu":
         rows = _TILE_FLOATS * torch.get_num_threads() // V
     else:
         rows = _CHUNK_ROWS.get(device.type, 512) // 2
-    rows_in_budget = memory_bytes // (32 * V)
+    rows_in_budget = MEMORY_BYTES // (32 * V)
     return max(1, min(rows, rows_in_budget))
 
 
@@ -172,20 +129,25 @@ def _has_wide_product(device: torch.device, dtype: torch.dtype) -> bool:
     return True
 
 
-def check_matrix(name: str, tensor: Tensor, shape: str = "a matrix") -> None:
-    """InputError unless it is a matrix of floats (or of another `shape`) with a column or more."""
-    if not isinstance(tensor, Tensor):
-        raise InputError(f"{name} must be a tensor, not a {type(tensor).__name__}")
-    right_shape = tensor.dim() == 2 if shape == "a matrix" else tensor.dim() > 0
-    if not right_shape or tensor.dtype not in _DTYPES or tensor.shape[-1] == 0:
+def _check_head(hidden: Tensor, unembedding: Tensor, bias: Tensor | None) -> None:
+    check_floats("hidden", hidden, "(T, d)", hidden.dim() == 2)
+    d = hidden.shape[1]
+    right = unembedding.dim() == 2 and unembedding.shape[1] == d
+    check_floats("unembedding", unembedding, f"(V, {d})", right)
+    if bias is not None:
+        V = len(unembedding)
+        check_floats("bias", bias, f"({V},)", bias.shape == (V,))
+
+
+def check_floats(name: str, tensor: Tensor, shape: str, has_shape: bool) -> None:
+    """InputError unless the tensor has this shape, and a dtype that can be counted."""
+    if not has_shape or tensor.dtype not in _DTYPES:
         given = f"{tuple(tensor.shape)} {tensor.dtype}"
         raise InputError(f"{name} must be {shape} of float32, bfloat16 or float16, not {given}")
 
 
 def check_targets(targets: Tensor, rows: Tensor) -> None:
     """InputError unless there is an integer target for each of the rows, on their device."""
-    if not isinstance(targets, Tensor):
-        raise InputError(f"targets must be a tensor, not a {type(targets).__name__}")
     shape = rows.shape[:-1]
     fits = targets.shape == shape and targets.device == rows.device
     if not fits or targets.dtype not in (torch.int64, torch.int32):

@@ -11,11 +11,7 @@ from torch import Tensor
 class Results(NamedTuple):
     """The results of T rows of logits, (T,) each; a row has one target.
 
-    n_greater: int32, how many entries of the vocabulary have a larger logit than the target.
-    n_equal: int32, how many have the same logit, without the target itself.
-    nll: float32, negative log-likelihood of the target, nats.
-    p_max: float32, the largest probability of the row.
-    entropy: float32, -sum_v p(v) log p(v), nats.
+    The first five are those of `ranking.TokenRanks`: two int32 counts and three float32 vectors.
     finite: bool, whether the row has no NaN and no infinite logit. If it has one, its other results
         mean nothing.
     """
@@ -30,13 +26,8 @@ class Results(NamedTuple):
     @classmethod
     def empty(cls, T: int, device: torch.device) -> Results:
         """Room for T rows."""
-
-        def vector(dtype: torch.dtype) -> Tensor:
-            return torch.empty(T, dtype=dtype, device=device)
-
-        counts = vector(torch.int32), vector(torch.int32)
-        numbers = vector(torch.float32), vector(torch.float32), vector(torch.float32)
-        return cls(*counts, *numbers, vector(torch.bool))
+        types = (*2 * [torch.int32], *3 * [torch.float32], torch.bool)
+        return cls(*(torch.empty(T, dtype=dtype, device=device) for dtype in types))
 
     def part(self, rows: slice) -> Results:
         """Views of these rows: what is written to them is written here."""

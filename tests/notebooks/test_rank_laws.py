@@ -10,7 +10,7 @@ from rbpkit.errors import InputError
 from rbpkit_notebooks import rank_laws
 from rbpkit_notebooks.rank_laws import fit_lognormal, lognormal_log_p
 
-PRINTED = paper.lognormal_params().set_index("model")
+PRINTED = paper.table("lognormal_params").set_index("model")
 PLANTED = [(1.19, 3.69), (-14.29, 5.76), (3.0, 1.0)]  # two of Figure 8c, and a peak
 
 
@@ -58,7 +58,7 @@ def test_probabilities_up_to_V_are_the_definition(mu, sigma):
 @pytest.mark.parametrize("model", PRINTED.index)
 def test_figure_8c_prints_the_rounded_form_without_an_upper_end(model):
     """From the figure's own bins; they hide the ranks within, which moves mu by 0.03 at most."""
-    bins = paper.rank_density().query("model == @model")
+    bins = paper.table("rank_density").query("model == @model")
     fit = fit_lognormal(bins["bin_lo"], bins["mass"], upto=bins["bin_hi"], k_min=2)
     assert fit.mu == pytest.approx(PRINTED["mu"][model], abs=0.04)
     assert fit.sigma == pytest.approx(PRINTED["sigma"][model], abs=0.006)

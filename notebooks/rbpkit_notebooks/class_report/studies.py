@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_all
+from rbpkit.fit import curves_of_all, fit_curves
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
 from rbpkit.tools.study.params import Params, load_params
@@ -118,7 +118,7 @@ def _compare_with_first_corpus(
     missing = slopes["reference"].isna() & slopes["family"].isin(families)
     if not missing.any():
         return
-    fitted = fit_all(known, ks).table.set_index(["family", "quantity"])["slope"]
+    fitted = fit_curves(curves_of_all(known, ks)).table.set_index(["family", "quantity"])["slope"]
     keys = pd.MultiIndex.from_frame(slopes[["family", "quantity"]])
     slopes.loc[missing, "reference"] = fitted.reindex(keys).to_numpy()[missing]
     slopes.loc[missing, "reference_text"] = FIRST_CORPUS

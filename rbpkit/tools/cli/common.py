@@ -18,11 +18,10 @@ from cyclopts.types import PositiveInt
 from pandas.api.types import is_numeric_dtype
 
 from rbpkit.errors import InputError, nearest, printable
-from rbpkit.fit import by_tokenizer
+from rbpkit.fit import by_tokenizer, few_units
 from rbpkit.manifest import KEY
 from rbpkit.paired import MOST_OTHER_TEXT
 from rbpkit.records import load_summaries
-from rbpkit.resolution import few_units
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
 from rbpkit.writing import without_formula

@@ -8,15 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import pandas as pd
 from cyclopts import CoercionError, Parameter, Token
 from cyclopts.types import NonNegativeInt
 
 from rbpkit.errors import InputError, reason
-from rbpkit.fit import curves_in_ce, curves_of_all, family_lines, fit_curves
-from rbpkit.paired import TWO_TOKENIZERS, differences, most_different, same_tokens
+from rbpkit.fit import (
+    check_one_step,
+    curves_in_ce,
+    curves_of_all,
+    fit_curves,
+    grouped,
+    predict_sizes,
+)
+from rbpkit.paired import differences, same_tokens
 from rbpkit.plugins import pairs_rule
-from rbpkit.prediction import predict_sizes
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import (
@@ -67,9 +74,6 @@ def fit(
     figure: Annotated[
         Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
     ] = None,
-    palette: Annotated[
-        str | None, Parameter(help="Its colours: a palette of seaborn, or red,#0072B2.")
-    ] = None,
     form: Table = TEXT_TABLE,
 ) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
@@ -88,7 +92,7 @@ def fit(
         axis = None
         if x is not None:
             summaries, axis = _with_axis(summaries, x), x.rpartition(":")[2]
-        for line in family_lines(summaries):
+        for line in _families(summaries):
             say(line)
         curves = curves_of_all(summaries, k)
     if figure is not None:
@@ -98,9 +102,41 @@ def fit(
     _say_refused("no fit", fits.refused, all_of_them=fits.table.empty)
     print_table(fits.table, form)
     if figure is not None:
-        drawn = plots.law_figure(curves, axis or plots.SIZE, palette)
+        quantity = points["quantity"].str.replace(r"_(\d+)", r"$_{\1}$", regex=True)
+        panel = quantity + " on " + points["corpus"].map(plots.short)
+        drawn = plots.law_figure(
+            points.assign(panel=panel),
+            panel="panel",
+            size=(4.6, 3.8),
+            detailed=True,
+            xlabel=axis or plots.SIZE,
+            ylabel=r"$-\log$ RBP, or CE (nats)",
+        )
         plots.save(drawn, points, str(folder), figure.stem, form_of_figure)
         say(f"drawn: {figure}, and its points in {figure.with_suffix('.csv')}")
+
+
+def _families(summaries: Sequence[Summary]) -> list[str]:
+    """For each family and corpus a line that says how many models there are; if few, which.
+
+    Raises InputError for two models of one S in a family: no single line in S goes through models
+    of two recipes, or through several checkpoints of one run.
+    """
+    lines = []
+    for (corpus, family), models in grouped(summaries, "corpus", "family").items():
+        check_one_step(models)
+        model_of: dict[float, str] = {}
+        for model in sorted(models, key=lambda one: one.manifest.S):
+            name, S = model.manifest.model, model.manifest.S
+            if S in model_of:
+                raise InputError(
+                    f"{family} on {corpus}: {model_of[S]} and {name} both have S = {S:,}; if they"
+                    " are of two recipes, make families of them (--family NAME=PATTERN)"
+                )
+            model_of[S] = name
+        which = f" ({', '.join(model_of.values())})" if len(models) <= 8 else ""
+        lines.append(f"{family} on {corpus}: {len(models)} models{which}")
+    return lines
 
 
 def _with_axis(summaries: Sequence[Summary], x: str) -> list[Summary]:
@@ -169,9 +205,6 @@ def predict(
     chosen: Chosen = ALL,
     k: Ks = DEFAULT_KS,
     level: Annotated[float, Parameter(help="Level of the prediction interval.")] = 0.95,
-    force: Annotated[
-        bool, Parameter(help="Predict from a law in doubt, however far from the sizes measured.")
-    ] = False,
     form: Table = TEXT_TABLE,
 ) -> None:
     """CE and RBP_k of a new model: from its size by its family's law, or from its cross-entropy.
@@ -190,9 +223,9 @@ def predict(
     if ce:
         curves = curves_in_ce(summaries, k)
     else:
-        family_lines(summaries)  # refuses two models of one size
+        _families(summaries)  # refuses two models of one size
         curves = curves_of_all(summaries, k)
-    predicted = predict_sizes(curves, ce or size, level, force)
+    predicted = predict_sizes(curves, ce or size, level)
     table = predicted.table
     _say_refused("no prediction", predicted.refused, all_of_them=table.empty)
     outside = table.loc[table["decades"] != 0, ["family", "S", "decades"]]
@@ -248,18 +281,46 @@ def compare(
     """
     of_a, of_b = (_one_job(replace(chosen, model=(name,)), records) for name in (a, b))
     table = differences(of_a, of_b, k)
-    documents = most_different(of_a, of_b, show_documents)
+    documents = _most_different(of_a, of_b, show_documents)
     if form.is_json:
         print(json.dumps({"differences": rows_of(table), "documents": rows_of(documents)}))
         return
     say(f"A is {a}, B is {b}, on {of_a.manifest.corpus}: {of_a.tokens:,} tokens")
     if not same_tokens(of_a, of_b):
-        say(TWO_TOKENIZERS)
+        say(
+            "they have two tokenizers: RBP_k and CE are of each model's own tokens, and shorter"
+            " tokens are easier, so neither says which model is better; bits per byte of the same"
+            " text do"
+        )
     print_table(table, form)
     say_what_to_mind([of_a, of_b])
     if show_documents and form.format == "text":  # a second table would spoil a file of the first
         say("the documents that differ most (nats: B minus A, all tokens of the document):")
         print_table(documents)
+
+
+def _most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
+    """The documents whose nats differ most, the most first.
+
+    Columns: document (its number in the order of the protocol, from 0), tokens (scored), CE_A and
+    CE_B of the document, nats (B minus A, summed over its tokens). Of two tokenizers bytes are in
+    the place of tokens, and bits per byte in that of CE.
+    """
+    compared, in_a, in_b = np.intersect1d(a.document, b.document, return_indices=True)
+    nll_a, nll_b = a.document_nll[in_a], b.document_nll[in_b]
+    if same_tokens(a, b):
+        unit, size, per, loss = "tokens", a.document_tokens[in_a], 1.0, "CE"
+    else:
+        unit, size, per, loss = "bytes", a.document_bytes()[in_a], np.log(2), "bits_per_byte"
+    columns = {
+        "document": compared,
+        unit: size,
+        f"{loss}_A": nll_a / (per * size),
+        f"{loss}_B": nll_b / (per * size),
+        "nats": nll_b - nll_a,
+    }
+    table = pd.DataFrame(columns)
+    return table.sort_values("nats", key=lambda nats: -nats.abs(), kind="stable").head(count)
 
 
 def _one_job(chosen: Selection, records: Path) -> Summary:

@@ -46,7 +46,7 @@ def study_models(params: Params) -> dict[str, str]:
 
 def _published_models(families: Sequence[str]) -> list[str]:
     """The hub ids of the paper's models of these families, the smallest of each first."""
-    table = paper.models().sort_values(["family", "S"])
+    table = paper.table("models").sort_values(["family", "S"])
     known = list(table["family"].unique())
     for family in families:
         if family not in known:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from rbpkit import paper, plugins
 from rbpkit.errors import InputError
-from rbpkit.fit import Measured, curves_of_all, fit_all, fit_curves
+from rbpkit.fit import Measured, curves_of_all, fit_curves
 from rbpkit.records import slug
 from rbpkit.summary import Summary
 from rbpkit.tools.study.checks import cores
@@ -229,13 +229,13 @@ def comparison(
         also_fitted, compared = plugins.reference_of(plugin).beside(measured)
         fitted += also_fitted
         reference += compared
-    fits = fit_all(fitted, ks)
+    fits = fit_curves(curves_of_all(fitted, ks))
     table = fits.table[[*keys, "n", "slope", "low", "high", "R2"]]
     slopes = fit_curves(curves_of_all(reference, ks)).table[[*keys, "slope"]]
     slopes = slopes.rename(columns={"slope": "reference"}).astype({"reference": float})
     table = table.merge(slopes, on=keys, how="left")
     table["difference"] = table["slope"] - table["reference"]
-    published = paper.table1()
+    published = paper.table("table1")
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]
     span = published.groupby(["family", "quantity"])["slope"].agg(["min", "max"]).reset_index()
     span = span.rename(columns={"min": "paper_from", "max": "paper_to"})

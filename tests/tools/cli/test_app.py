@@ -248,7 +248,7 @@ def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuri
     assert rbpkit(*measuring, *folders)[0] == 0
     status, _, err = rbpkit("fit", out, "--k", 2000)
     assert status == 2 and err.count("\n") == 1
-    assert "a has several checkpoints: 200, 300" in err and "--checkpoint last" in err
+    assert "a/checkpoint-200, a/checkpoint-300" in err and "--checkpoint last" in err
     picture = tmp_path / "law.svg"
     last = ("--checkpoint", "last")
     asked = ("fit", out, *last, "--k", 2000, "--k", 4096, "--figure", picture)

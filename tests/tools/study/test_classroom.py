@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 from conftest import ROOT
 
 from rbpkit.errors import InputError
-from rbpkit.fit import fit_power_law, rbp_curve
+from rbpkit.fit import curve_of, fit_power_law, models_of
 from rbpkit.records import load_summaries, slug
 from rbpkit.tools.cli import app
 from rbpkit.tools.study.notebooks import from_twin, notebook_names
@@ -193,7 +193,7 @@ def test_a_file_with_a_fault_is_a_row_with_its_reason_and_stops_no_other(done):
     in_zips = {"tina.zip/work-tina/own_k.yaml", "slip.zip/slipped.yaml"}  # below its folder
     assert set(table["file"]) == {*[*STUDIES][:5], "kai\\udce9\\x1b.yaml", *in_zips}
     slopes = table.set_index(["file", "quantity"])["slope"]
-    curve = rbp_curve(load_summaries(paths.SUMMARIES), 1, "pocket:code", "Qwen")
+    curve = curve_of(models_of(load_summaries(paths.SUMMARIES), "pocket:code", "Qwen"), 1)
     slope = fit_power_law(curve.S, curve.loss).slope
     assert slopes["ann.yaml", "RBP_1"] == pytest.approx(slope, rel=1e-5)
     ida = table.query("file == 'ida.yaml'")

@@ -122,7 +122,7 @@ def test_no_two_kernels_share_an_address():
 def test_figure_3_csv_holds_the_published_points():
     points = pd.read_csv(ROOT / "figures" / "figure_3.csv")
     drawn = points[points["source"] == "published"].set_index(["corpus", "model"])["value"]
-    printed = paper.rbp_by_size().query("k == 1").rename(columns={"dataset": "corpus"})
+    printed = paper.table("rbp_by_size").query("k == 1").rename(columns={"dataset": "corpus"})
     gap = (drawn - printed.set_index(["corpus", "model"])["rbp"]).abs()
     assert len(gap) == len(drawn) == len(printed) == 96 and gap.notna().all()
     assert gap.max() <= 1e-6

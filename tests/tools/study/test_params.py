@@ -30,10 +30,10 @@ def test_the_papers_study_is_appendix_a():
     params = load_params(ROOT / "params" / "paper.yaml")
     assert (params.max_length, params.documents, params.seed) == (512, 1000, 42)
     assert params.families == paper.FAMILIES and params.corpus_names == paper.CORPORA
-    shown = {int(k) for k in paper.table1()["k"] if k != "CE"}
+    shown = {int(k) for k in paper.table("table1")["k"] if k != "CE"}
     assert shown | {50, 20_000, 30_000} <= set(params.ks)
     first = load_params(ROOT / "params" / "gpt2_wiki.yaml")
-    published = paper.gpt2_wiki_metrics()
+    published = paper.table("gpt2_wiki_metrics")
     assert set(published["k"]) == set(first.ks)
     assert {f"p_N{N}" for N in first.Ns} == {name for name in published if name.startswith("p_N")}
 
