@@ -38,7 +38,7 @@ IMPORTS = {
     "import rbpkit.check": HEAVY,
     "import rbpkit.corpora": HEAVY - {"pandas"},
     # Tables and predictions need no extra, so nothing that draws.
-    "import rbpkit.resolution, rbpkit.prediction": {"torch", "matplotlib"},
+    "import rbpkit.fit, rbpkit.paired, rbpkit.curves": {"torch", "matplotlib"},
     f"from rbpkit import {LIGHT}, load_summaries, paper": {"torch"},
     "import rbpkit.tools.study.params, rbpkit.plots, rbpkit_pocket.plugin": {"torch"},
 }
