@@ -147,8 +147,8 @@ draw.left_out(lines, without, figures_dir)
 # %%
 def scatter_of(x, y, degree=1):
     """Distance from a polynomial: root mean square, less a point for each fitted number."""
-    curve = np.polynomial.Polynomial.fit(x, y, degree)
-    off = y - curve(x)
+    curve = np.polyfit(x, y, degree)
+    off = y - np.polyval(curve, x)
     return np.sqrt(np.sum(off**2) / (len(x) - degree - 1))
 
 
@@ -284,12 +284,13 @@ by_text.sort_values("tokens").round(3)
 random = np.random.default_rng(0)
 drawn = []
 for _, line in points.groupby(LINE):
-    log_S = np.log(line.S)
+    log_S = np.log(line.S.to_numpy())
+    chance = line.chance.to_numpy()
     for _ in range(100):
-        moved = random.normal(0, line.chance)
+        moved = random.normal(0, chance)
         slope, level = np.polyfit(log_S, moved, 1)
         off = moved - (level + slope * log_S)
-        drawn.extend(np.abs(off) / line.chance)
+        drawn.extend(np.abs(off) / chance)
 print(f"by chance alone: {np.median(drawn):.2f}")
 hotpot = points[points.corpus == "HotpotQA"]
 hotpot.groupby("family").errors.median().round(1)

@@ -29,11 +29,12 @@ def likeliest(law: str, bins: pd.DataFrame, V: int, cut: float = 0.5) -> tuple[f
     - cut: rank k begins at k - cut
     """
     tail = UPPER_TAIL[law]
-    share = bins["mass"] / bins["mass"].sum()
-    begins, ends = np.log(bins["bin_lo"] - cut), np.log(bins["bin_hi"] - cut)
+    lower, upper, mass = bins[["bin_lo", "bin_hi", "mass"]].to_numpy(float).T
+    share = mass / mass.sum()
+    begins, ends = np.log(lower - cut), np.log(upper - cut)
     first, last = np.log(2 - cut), np.log(V + 1 - cut)
 
-    def masses(t: Array) -> pd.Series:
+    def masses(t: Array) -> Array:
         location, scale = t[0], np.exp(t[1])
         inside = tail(location + scale * begins) - tail(location + scale * ends)
         whole = tail(location + scale * first) - tail(location + scale * last)
@@ -47,7 +48,7 @@ def likeliest(law: str, bins: pd.DataFrame, V: int, cut: float = 0.5) -> tuple[f
     with np.errstate(all="ignore"):
         found = [minimize(loss, t, method="Nelder-Mead", options=settings) for t in starts]
         best = min(found, key=lambda one: one.fun)
-        return -float(best.fun), masses(best.x)
+        return -float(best.fun), pd.Series(masses(best.x), bins.index)
 
 
 def scores_of_laws() -> pd.DataFrame:

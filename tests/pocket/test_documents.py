@@ -1,7 +1,6 @@
 """The pocket corpora: the installed text is the one that ships as lists, and stays on its side."""
 
 import dataclasses
-import re
 
 import pytest
 
@@ -65,21 +64,3 @@ def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
     assert (changed.documents[0], changed.missing, changed.as_shipped) == ("another", 0, False)
     with pytest.raises(InputError, match="pocket:code: another text than"):
         load_corpus("pocket:code")
-
-
-@pytest.mark.slow
-def test_no_shipped_test_document_is_mostly_in_the_training_text():
-    """Twelve-word sequences, counted again here without the code that made the lists."""
-
-    def sequences(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[i : i + 12]) for i in range(max(1, len(words) - 11))}
-
-    seen = set()
-    for corpus in PACKAGE_CORPORA:
-        for text in load_pocket_documents(corpus, "train").documents:
-            seen |= sequences(text)
-    for corpus in PACKAGE_CORPORA:
-        for text in load_pocket_documents(corpus, "test").documents:
-            own = sequences(text)
-            assert len(own & seen) < 0.5 * len(own), text[:200]

@@ -23,7 +23,6 @@ from rbpkit.records import load_summaries, slug
 from rbpkit.tools.cli import app
 from rbpkit.tools.study.notebooks import from_twin, notebook_names
 from rbpkit.writing import without_formula
-from rbpkit_notebooks.class_report.reading import read_bytes
 from rbpkit_notebooks.class_report.run import run_class
 from rbpkit_pocket import paths
 
@@ -240,16 +239,6 @@ def test_the_page_has_every_student_answer_and_note(done):
     assert [*whole][:6] == ["Ann", "IDA MOE", "nils", "Tina", "Ute", "Will"]
     assert "nothing was found" in whole["Ute"] and "folders in it" in whole["Will"]
     assert "own_k" in whole["Tina"] and "list of names" in whole["cy"]
-
-
-def test_a_link_that_takes_the_place_of_a_file_is_not_followed(tmp_path, monkeypatch):
-    """Between the look at the file and its opening."""
-    (tmp_path / "secret").write_text("of the teacher")
-    status = os.lstat(tmp_path / "secret")
-    (tmp_path / "answers.md").symlink_to(tmp_path / "secret")
-    monkeypatch.setattr(os, "lstat", lambda path: status)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_bytes(tmp_path / "answers.md")
 
 
 def test_without_hand_ins_nothing_is_run(tmp_path):
