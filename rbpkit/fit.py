@@ -162,10 +162,10 @@ def fit_power_law(
                 " and finite (an RBP_k of 1 gives a loss of 0, an RBP_k of 0 an infinite one);"
                 " take another k or leave the point out"
             )
+        logs = np.log(values)
+        if np.allclose(logs, logs[0], rtol=_ROUNDING, atol=_ROUNDING):
+            raise InputError(f"cannot fit: {what} is {values[0]:g} at all {n} points")
     log_S, log_loss = np.log(S), np.log(loss)
-    for what, values in (("S", log_S), ("the loss", log_loss)):
-        if np.allclose(values, values[0], rtol=_ROUNDING, atol=_ROUNDING):
-            raise InputError(f"cannot fit: {what} is {np.exp(values[0]):g} at all {n} points")
     line = linregress(log_S, log_loss)
     residuals = log_loss - line.intercept - line.slope * log_S
     return PowerLawFit(
@@ -389,14 +389,16 @@ def tokenizers(models: Iterable[M]) -> dict[str, list[M]]:
     The same tokens at the same places are one tokenizer, whatever V is padded to. The name is V
     and the first digits of `targets`; if these are not known, V and the number of tokens decide.
     """
-    found: dict[str, list[M]] = {}
-    names: dict[object, str] = {}
+    groups: dict[object, list[M]] = {}
     for model in models:
         manifest = model.manifest
         scored = manifest.targets or (manifest.V, manifest.tokens)
+        groups.setdefault(scored, []).append(model)
+    found = {}
+    for same in groups.values():
+        manifest = same[0].manifest
         digits = manifest.targets[:6] or str(manifest.tokens)
-        name = names.setdefault(scored, f"V{manifest.V}-{digits}")
-        found.setdefault(name, []).append(model)
+        found[f"V{manifest.V}-{digits}"] = same
     return found
 
 

@@ -109,11 +109,11 @@ class LoadedModel(Ranker):
         targets = torch.from_numpy(batch.targets).to(self.device)
         states = self.scored_states(batch)
         if self.head is None:
-            return columns_of(logit_ranks(states, targets.to(states.device), entropy=True))
+            return columns_of(logit_ranks(states, targets.to(states.device)))
         weight = self.head.weight
         hidden = states.to(weight.device)
         targets = targets.to(weight.device)
-        return columns_of(token_ranks(hidden, weight, targets, **self.head.options, entropy=True))
+        return columns_of(token_ranks(hidden, weight, targets, **self.head.options))
 
     def check_unchanged(self) -> None:
         """InputError if its files were written over: on a CPU its weights may be read from them."""

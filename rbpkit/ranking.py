@@ -57,8 +57,8 @@ class TokenRanks:
     n_greater: (T,) int32, vocabulary entries with a larger logit than the target's.
     n_equal: (T,) int32, entries with the same fp32 logit, without the target itself.
     nll: (T,) float32, negative log-likelihood of the target, nats.
-    p_max: (T,) float32, the largest probability of the prediction; None unless asked for.
-    entropy: (T,) float32, -sum_v p(v) log p(v), nats; None unless asked for.
+    p_max: (T,) float32, the largest probability of the prediction.
+    entropy: (T,) float32, -sum_v p(v) log p(v), nats.
 
     At a target of -100, n_greater is -1 and n_equal 0, so the rank is 0, which no token has; the
     others are NaN. Select by `rank() > 0` before you average.
@@ -67,8 +67,8 @@ class TokenRanks:
     n_greater: Tensor
     n_equal: Tensor
     nll: Tensor
-    p_max: Tensor | None = None
-    entropy: Tensor | None = None
+    p_max: Tensor
+    entropy: Tensor
 
     def rank(self, ties: str = "pessimistic") -> Tensor:
         """Rank R of each target, from 1; (T,) int32.
@@ -92,7 +92,6 @@ def token_ranks(
     bias: Tensor | None = None,
     scale: float = 1.0,
     softcap: float | None = None,
-    entropy: bool = False,
 ) -> TokenRanks:
     """Rank (Eq. 3 of arXiv 2510.20387) and loss of each target under a model's output head.
 
@@ -103,31 +102,29 @@ def token_ranks(
     bias: (V,) or None. All three are float32, bfloat16 or float16.
     targets: (T,) integers in [0, V), or -100 for a row that is not scored (see `TokenRanks`).
     scale, softcap: positive, applied in fp32.
-    entropy: also return p_max and entropy.
 
     Counts are exact on the fp32 logits that were made, after scale and cap; another chunking may
     change their last bits. Logits that a cap makes equal in fp32 are ties. All temporaries together
     take at most MEMORY_BYTES; results (21 bytes a token) come on top. The host waits for the device
     once a call.
 
-    Raises InputError on a wrong shape, dtype or device, on a target, scale or softcap out of range;
-    NonFiniteError on NaN or Inf in any logit, before the cap too.
+    Raises InputError on a wrong shape or dtype, on targets of another device, on a target, scale or
+    softcap out of range; NonFiniteError on NaN or Inf in any logit, before the cap too.
     """
     check_targets(targets, hidden)
 
     def chunks(softcap: float | None = softcap) -> Iterator[tuple[int, Tensor]]:
         return logit_chunks(hidden, unembedding, bias=bias, scale=scale, softcap=softcap)
 
-    return _ranked(chunks, targets, len(unembedding), entropy)
+    return _ranked(chunks, targets, len(unembedding))
 
 
 @torch.no_grad()
-def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> TokenRanks:
+def logit_ranks(logits: Tensor, targets: Tensor) -> TokenRanks:
     """`token_ranks` on existing logits: (..., V), float32, bfloat16 or float16.
 
     targets: as in `token_ranks`. They, and all results, have the leading shape of the logits.
         Logits at a target of -100 may be anything, even NaN.
-    entropy: also return p_max and entropy.
 
     16-bit logits are compared unchanged (widening changes neither order nor ties). The logits are
     only read, never copied as a whole. Errors as in `token_ranks`; rows are of the flattened shape.
@@ -145,7 +142,7 @@ def logit_ranks(logits: Tensor, targets: Tensor, *, entropy: bool = False) -> To
                 yield start, part
                 start += len(part)
 
-    return _ranked(chunks, targets, V, entropy)
+    return _ranked(chunks, targets, V)
 
 
 def _matrices(logits: Tensor) -> Iterator[Tensor]:
@@ -157,7 +154,7 @@ def _matrices(logits: Tensor) -> Iterator[Tensor]:
             yield from _matrices(part)
 
 
-def _ranked(chunks: Chunks, targets: Tensor, V: int, entropy: bool) -> TokenRanks:
+def _ranked(chunks: Chunks, targets: Tensor, V: int) -> TokenRanks:
     shape = targets.shape
     targets = targets.flatten()
     tile = tile_rows(targets.device, V)
@@ -184,8 +181,8 @@ def _ranked(chunks: Chunks, targets: Tensor, V: int, entropy: bool) -> TokenRank
     results.n_equal.masked_fill_(ignored, 0)
     for numbers in (results.nll, results.p_max, results.entropy):
         numbers.masked_fill_(ignored, math.nan)
-    kept = results[: 5 if entropy else 3]
-    return TokenRanks(*(result.view(shape) for result in kept))
+    kept = (result.view(shape) for result in results[:5])  # all but `finite`
+    return TokenRanks(*kept)
 
 
 def _not_finite(chunks: Chunks, row: int) -> NonFiniteError:

@@ -43,12 +43,11 @@ def assert_naive(ranks, logits, targets):
     np.testing.assert_allclose(ranks.nll.numpy(), nll, rtol=2e-6, atol=2e-6)
     types = ranks.n_greater.dtype, ranks.n_equal.dtype, ranks.nll.dtype
     assert types == (torch.int32, torch.int32, torch.float32)
-    if ranks.p_max is not None:
-        moment = ((rows - top) * np.exp(rows - top)).sum(axis=1)
-        entropy = np.log(total) - moment / total
-        np.testing.assert_allclose(ranks.p_max, 1 / total, rtol=1e-5)
-        np.testing.assert_allclose(ranks.entropy, entropy, rtol=1e-6, atol=2e-6)
-        assert (ranks.p_max.dtype, ranks.entropy.dtype) == (torch.float32, torch.float32)
+    moment = ((rows - top) * np.exp(rows - top)).sum(axis=1)
+    entropy = np.log(total) - moment / total
+    np.testing.assert_allclose(ranks.p_max, 1 / total, rtol=1e-5)
+    np.testing.assert_allclose(ranks.entropy, entropy, rtol=1e-6, atol=2e-6)
+    assert (ranks.p_max.dtype, ranks.entropy.dtype) == (torch.float32, torch.float32)
 
 
 def head(T, d, V, dtype=torch.float32, seed=0, scale=1.0):
@@ -110,7 +109,7 @@ def test_any_leading_shape_with_ignored_places(dtype, monkeypatch):
     targets = torch.arange(30).view(2, 3, 5) % 20
     targets[:, :, 0] = -100
     logits[:, :, 0] = torch.nan  # nobody looks there
-    ranks = logit_ranks(logits, targets, entropy=True)
+    ranks = logit_ranks(logits, targets)
     scored = targets >= 0
     assert not ranks.rank()[~scored].any()
     assert not ranks.rank("optimistic")[~scored].any()
@@ -187,12 +186,8 @@ def test_large_logits_do_not_overflow():
 def test_largest_probability_and_entropy(dtype, T, V):
     hidden, matrix, targets = head(T, 16, V, dtype)
     bias = torch.linspace(-40, -35, V).to(dtype)
-    ranks = token_ranks(hidden, matrix, targets, bias=bias, entropy=True)
+    ranks = token_ranks(hidden, matrix, targets, bias=bias)
     assert_naive(ranks, joined(hidden, matrix, bias=bias), targets)
-    without = token_ranks(hidden, matrix, targets, bias=bias)
-    assert (without.p_max, without.entropy) == (None, None)
-    assert torch.equal(without.rank(), ranks.rank())
-    torch.testing.assert_close(without.nll, ranks.nll, rtol=0, atol=2e-6)
 
 
 def test_entropy_at_both_ends_and_beyond_the_range_of_exp():
@@ -200,7 +195,7 @@ def test_entropy_at_both_ends_and_beyond_the_range_of_exp():
     sure[0, 4000] = 1e4
     far = torch.cat([torch.full((1, 2500), 3e38), torch.full((1, 2500), -3e38)], dim=1)
     logits, targets = torch.cat([flat, sure, far]), torch.tensor([4999, 4000, 3])
-    ranks = logit_ranks(logits, targets, entropy=True)
+    ranks = logit_ranks(logits, targets)
     expected = torch.tensor([np.log(5000), 0, np.log(2500)], dtype=torch.float32)
     torch.testing.assert_close(ranks.entropy, expected)
     torch.testing.assert_close(ranks.p_max, torch.tensor([1 / 5000, 1, 1 / 2500]))
@@ -292,7 +287,7 @@ def test_memory_stays_in_the_budget(dtype, budget, monkeypatch):
     monkeypatch.setattr(head_plan, "MEMORY_BYTES", budget)
     T, d, V = 1200, 64, 1024
     hidden, matrix, targets = head(T, d, V, dtype)
-    options = {"softcap": 30.0, "entropy": True}
+    options = {"softcap": 30.0}
     peak = peak_bytes(lambda: token_ranks(hidden, matrix, targets, **options))
     assert budget / 4 < peak <= budget + 21 * T
     assert peak < T * V * 4 / 3
@@ -337,7 +332,7 @@ def test_threads_change_no_bit(path):
     logits, several = joined(hidden, matrix), []
     for n in (1, 3):
         torch.set_num_threads(n)
-        several.append(logit_ranks(logits, targets, entropy=True))
+        several.append(logit_ranks(logits, targets))
     for name in ("n_greater", "n_equal", "nll", "p_max", "entropy"):
         one, three = (getattr(ranks, name) for ranks in several)
         assert torch.equal(one, three) or path == "torch"

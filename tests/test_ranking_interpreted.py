@@ -58,13 +58,13 @@ def rows(V, dtype):
 def test_equals_the_naive_count(V, dtype, stride):
     logits, targets = rows(V, dtype)
     logits = STRIDES[stride](logits)
-    assert_naive(logit_ranks(logits, targets, entropy=True), logits, targets)
+    assert_naive(logit_ranks(logits, targets), logits, targets)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_a_real_vocabulary(dtype):
     logits, targets = (part[1:7:2] for part in rows(50_257, dtype))
-    assert_naive(logit_ranks(logits, targets, entropy=True), logits, targets)
+    assert_naive(logit_ranks(logits, targets), logits, targets)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

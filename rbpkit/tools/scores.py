@@ -62,7 +62,7 @@ class LogitsRanker(Ranker):
         if scored.isneginf().any():
             raise InputError(f"{self.name}: ids have a logit of -inf; give a finite one, as -1e4")
         targets = torch.from_numpy(batch.targets).to(scored.device)
-        return columns_of(logit_ranks(scored, targets, entropy=True))
+        return columns_of(logit_ranks(scored, targets))
 
 
 class ScoreTable(Ranker):
