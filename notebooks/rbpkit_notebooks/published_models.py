@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rbpkit.errors import InputError
 from rbpkit_pocket import paths
 
 EVIDENCE = paths.DATA / "evidence"
@@ -21,11 +20,5 @@ def load(name: str) -> pd.DataFrame:
     - "blind": predictions, and "pythia_lambada_zero_shot": what became of them
     - "pairs_predicted": our predictions of accuracies that are withheld
     - "real_ranks": the tokens of one function, ranked by a real model
-
-    Raises InputError for any other name.
     """
-    path = EVIDENCE / f"{name}.csv"
-    if not path.is_file():
-        known = sorted(table.stem for table in EVIDENCE.glob("*.csv"))
-        raise InputError(f"no published table {name!r}: there are {', '.join(known)}")
-    return pd.read_csv(path)
+    return pd.read_csv(EVIDENCE / f"{name}.csv")
