@@ -61,20 +61,19 @@ class Checkpoint:
     hub_id: str | None = None
     gguf: str | None = None
     adapter: Path | None = None
-    _found: list[Any] = field(init=False, repr=False)
+    _times: dict[Path, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._found = self._stamps()
+        self._times = self._times_now()
 
-    def _stamps(self) -> list[Any]:
-        """What shows that one of the local files was changed or replaced."""
+    def _times_now(self) -> dict[Path, int]:
+        """When each local file was last changed or replaced."""
         local = [part for part in self.contents if not isinstance(part, str)]
-        about = [path.stat() for path in sorted(frozenset().union(*local))]
-        return [(one.st_ino, one.st_size, one.st_mtime_ns) for one in about]
+        return {path: path.stat().st_ctime_ns for path in frozenset().union(*local)}
 
     def check_unchanged(self) -> None:
         """InputError if a file was changed since it was found."""
-        if self._stamps() != self._found:
+        if self._times_now() != self._times:
             raise InputError(f"{self.folder}: was changed while it was read; measure again")
 
     @functools.cached_property
@@ -97,62 +96,53 @@ def find_checkpoint(
     revision: branch, tag or commit on the hub.
     tokenizer: folder or hub id of the tokenizer, if it is not beside the model.
 
-    Raises InputError for a folder without config or weights, and if the hub does not give a model.
+    Raises InputError if there is no such folder and the hub does not give it.
     """
-    found = _found(model, revision)
-    if _is_adapter(found):
-        found = _with_base(found)
+    found = _with_own_tokenizer(model, revision)
     if tokenizer is None:
         return found
-    folder, content = find_tokenizer(tokenizer)
+    folder, content = located(tokenizer)
     return replace(found, tokenizer=folder, contents=(*found.contents, content))
 
 
-def find_tokenizer(tokenizer: AnyPath) -> tuple[Path, str | frozenset[Path]]:
-    """The folder of a tokenizer, and what decides its numbers; errors as `find_checkpoint`."""
-    folder = Path(tokenizer).expanduser()
-    if folder.is_dir():
-        return folder, _matching(folder, SMALL_FILES)
-    folder = _from_hub(str(tokenizer), None, SMALL_FILES)
-    return folder, folder.name
+def located(source: AnyPath, revision: str | None = None) -> tuple[Path, str | frozenset[Path]]:
+    """The folder of a model or a tokenizer, and what decides its numbers: a commit, or its files.
+
+    A folder goes before a hub id of the same name. Errors as `find_checkpoint`.
+    """
+    folder = Path(source).expanduser()
+    if not folder.is_dir():
+        folder = _from_hub(str(source), revision, SMALL_FILES)
+        return folder, folder.name
+    if revision is not None:
+        raise InputError(f"{source}: a local folder has no revision {revision!r}; leave it out")
+    return folder, _matching(folder, SMALL_FILES) | _weights(folder)
 
 
-def _found(model: str, revision: str | None) -> Checkpoint:
-    """A model or an adapter, with the tokenizer beside it."""
+def _with_own_tokenizer(
+    model: str, revision: str | None = None, is_base: bool = False
+) -> Checkpoint:
+    """A model with the tokenizer beside it. is_base: an adapter is to be put on it."""
     path, name = Path(model).expanduser(), name_of(model, revision)
     if path.suffix == ".gguf" and path.is_file():
         return Checkpoint(name, path.parent, path, (frozenset([path]),), gguf=path.name)
-    if not path.is_dir():
-        folder = _from_hub(model, revision, SMALL_FILES)
-        return Checkpoint(name, folder, folder, (folder.name,), hub_id=model)
-    if revision is not None:
-        raise InputError(f"{model}: a local folder has no revision {revision!r}; leave it out")
-    weights = _weights(path)
-    found = Checkpoint(name, path, path, (_matching(path, SMALL_FILES) | weights,))
-    if not _is_adapter(found) and not (weights and (path / CONFIG).is_file()):
-        fault = f"no {CONFIG} with model.safetensors there"
-        raise InputError(f"{model}: {fault}; give a folder of a saved model")
-    return found
-
-
-def _is_adapter(found: Checkpoint) -> bool:
-    return found.gguf is None and (found.folder / ADAPTER_CONFIG).is_file()
-
-
-def _with_base(adapter: Checkpoint) -> Checkpoint:
-    """The base model that an adapter names, with the adapter to be put on it."""
-    about = json.loads((adapter.folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
-    base = _found(about["base_model_name_or_path"], about.get("revision"))
-    if _is_adapter(base):
-        raise InputError(f"{base.name}: is an adapter itself; merge that first")
-    has_tokenizer = any(adapter.folder.glob("tokenizer*.json"))
+    folder, content = located(model, revision)
+    found = Checkpoint(name, folder, folder, (content,), hub_id=None if path.is_dir() else model)
+    if not (folder / ADAPTER_CONFIG).is_file():
+        return found
+    if is_base:
+        raise InputError(f"{model}: is an adapter itself; merge that first")
+    about = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))
+    base_name, base_revision = about["base_model_name_or_path"], about.get("revision")
+    base = _with_own_tokenizer(base_name, base_revision, is_base=True)
+    has_tokenizer = any(folder.glob("tokenizer*.json"))
     return replace(
         base,
-        name=adapter.name,
+        name=name,
         # Another adapter, or the same one on another base, gives other numbers.
-        contents=(*adapter.contents, *base.contents),
-        tokenizer=adapter.folder if has_tokenizer else base.tokenizer,
-        adapter=adapter.folder,
+        contents=(content, *base.contents),
+        tokenizer=folder if has_tokenizer else base.tokenizer,
+        adapter=folder,
     )
 
 
@@ -183,23 +173,21 @@ def _from_hub(model: str, revision: str | None, patterns: Iterable[str]) -> Path
 def _weights(folder: Path) -> frozenset[Path]:
     """The files of a model's weights and their index: safetensors, else pickles.
 
-    torch reads pickles as weights only, so that they run no code. InputError unless the files that
-    an index or the config names are among them, which alone are in the revision, and for weights
-    beside those of the index, of which the library would take either.
+    torch reads pickles as weights only, so that they run no code. InputError for an index that
+    names others than these, which alone are in the revision, and for a model.safetensors that it
+    does not name, as the library would take either.
     """
     safetensors = _matching(folder, ["*.safetensors*"])
     of_model = frozenset(path for path in safetensors if path.name not in ADAPTERS)
     found = of_model or _matching(folder, ["pytorch_model*.bin*"])
     names = {path.name for path in found}
-    indices = {path for path in found if path.suffix == ".json"}
-    for path in indices | _matching(folder, [CONFIG]):
-        about = json.loads(path.read_text(encoding="utf-8"))
-        named = {*about.get("weight_map", {}).values(), about.get("transformers_weights")} - {None}
-        wrong = named - names
-        if named:
-            wrong |= {SAFETENSORS[0]} & names - named
-        if wrong:
-            raise InputError(f"{folder}: {path.name} and the weights there differ: {min(wrong)}")
+    for path in found:
+        if path.suffix == ".json":
+            named = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
+            differ = named - names | {SAFETENSORS[0]} & names - named
+            if differ:
+                fault = f"{path.name} and the weights there differ: {min(differ)}"
+                raise InputError(f"{folder}: {fault}")
     return found
 
 

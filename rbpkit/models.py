@@ -87,21 +87,19 @@ class LoadedModel(Ranker):
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= rows or set(ids) <= set(self.tokenizer.all_special_ids):
             raise InputError(
-                f"{self.name}: not this model's tokenizer: it encodes text to {len(ids)} tokens,"
-                f" has ids up to {largest}, and the model has {rows} rows; name the model's own,"
-                " --tokenizer PATH (tokenizer=)"
+                f"{self.name}: not this model's tokenizer: a text has {len(ids)} tokens, ids go up"
+                f" to {largest}, and the model has {rows} rows; name its own, tokenizer="
             )
         if self.head is None and self.dtype != "float32":
             note = f"not a known one, so {self.dtype} logits are ranked, of which many may be tied"
-            self.notes = {"head": f"{note}; prefer --dtype float32"}
+            self.notes = {"head": note}
 
     @property
     def versions(self) -> dict[str, str]:
         """The program that counts, and the libraries."""
-        versions = {"ranks": counting_path(self.device)}
-        for library in ("torch", "transformers", "tokenizers"):
-            versions[library] = metadata.version(library)
-        return versions
+        libraries = ("torch", "transformers", "tokenizers")
+        versions = {library: metadata.version(library) for library in libraries}
+        return {"ranks": counting_path(self.device), **versions}
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """All columns, by `token_ranks` (`logit_ranks` without a head); errors as there."""
@@ -231,30 +229,30 @@ def find_model(model: str | os.PathLike[str], **settings: Any) -> FoundModel:
     asked = inspect.signature(load_model).bind(model, **settings)
     asked.apply_defaults()
     settings = asked.kwargs
+    labels = {key: settings[key] for key in ("name", "family", "size")}
     check_path("model", model)
-    given = os.fspath(model)
-    name, family, size = settings["name"], settings["family"], settings["size"]
-    dtype, revision = settings["dtype"], settings.pop("revision")
+    given, dtype = os.fspath(model), settings["dtype"]
     if dtype not in get_args(Dtype):
         raise InputError(f"dtype={dtype!r}: must be one of {', '.join(get_args(Dtype))}")
     opened = plugins.opened(given, **settings)
     if isinstance(opened, Ranker):
-        ranker = renamed(opened, name, family, size)
+        ranker = renamed(opened, **labels)
         return FoundModel(ranker.name, ranker.dtype, ranker.context, ranker, lambda: ranker)
     if opened is not None:  # called so wherever its folder is
-        name = name or given.partition(":")[2]
+        labels["name"] = labels["name"] or given.partition(":")[2]
     with reason(f"{given}: the model cannot be found"):
-        folder = given if opened is None else os.fspath(opened)
-        checkpoint = find_checkpoint(folder, revision, settings["tokenizer"])
+        folder = os.fspath(opened or given)
+        checkpoint = find_checkpoint(folder, settings["revision"], settings["tokenizer"])
         config = read_config(checkpoint)
 
     def load() -> LoadedModel:
         with reason(f"{given}: the model cannot be loaded"):
             fetch_weights(checkpoint)
             about = read_model(checkpoint, config, dtype, settings["device"])
-            return renamed(_causal(about), name, family, size)
+            return renamed(_causal(about), **labels)
 
-    return FoundModel(name or checkpoint.name, dtype, context_of(config), checkpoint, load)
+    name = labels["name"] or checkpoint.name
+    return FoundModel(name, dtype, context_of(config), checkpoint, load)
 
 
 def renamed(
@@ -268,6 +266,7 @@ def renamed(
     return model
 
 
+@quiet()
 def _causal(about: dict[str, Any]) -> LoadedModel:
     """A model that reads text; about: those fields that need no pass."""
     network = about["model"]

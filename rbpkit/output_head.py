@@ -82,53 +82,51 @@ def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tupl
     # code that is its own base nothing gives the hidden states alone.
     if type(layer) is not nn.Linear or layer.weight.is_meta or base is network:
         return None, V
-    # What the layer makes is replaced by known values, small ones and some in the thousands. They
-    # show a cap even if this model's own logits are too small to feel it.
-    values = 30 * torch.randn(logits.shape, generator=torch.Generator().manual_seed(0)) ** 3
-    values = values.to(layer.weight)
-    calls: list[tuple[Tensor, Tensor]] = []  # what the layer was given, what it made of it
+    seen: list[tuple[Tensor, Tensor]] = []  # what the layer was given, what is put in its place
 
-    def replace(_: nn.Module, given: tuple[Tensor, ...], product: Tensor) -> Tensor:
-        calls.append((given[0], product))
-        return values
+    def replaced(_: nn.Module, given: tuple[Tensor, ...], product: Tensor) -> Tensor:
+        """Small values and some in the thousands, which show a cap that small logits do not."""
+        values = 30 * torch.randn(product.shape, generator=torch.Generator().manual_seed(0)) ** 3
+        seen.append((given[0], values.to(product)))
+        return seen[-1][1]
 
-    with layer.register_forward_hook(replace):
+    with layer.register_forward_hook(replaced):
         of_values = network(**given_inputs, use_cache=False).logits
-    if len(calls) != 1 or calls[0][1].shape != logits.shape:
+    if len(seen) != 1:
         return None, V
-    states, product = calls[0]
+    given, values = seen[0]
+    states = given
     if inputs is None:
-        states = base(**given_inputs, use_cache=False).last_hidden_state
-        if states.shape[-1] != layer.in_features:  # something comes before the layer
-            return None, V
         # A spread model's states may be elsewhere, and Mamba's are float32 in any dtype.
-        states = states.to(layer.weight)
+        states = base(**given_inputs, use_cache=False).last_hidden_state.to(given)
     scales = [1.0]
     for scale in _named(network, _SCALES):
         scales += [scale, 1 / scale]
     softcaps = [None, *_named(network, _SOFTCAPS)]
-    # Two links: hidden state -> output of the layer -> logits. Both have to be of the known form.
-    before = _form(F.linear(states, layer.weight, layer.bias), product, scales, [None])
-    after = _form(values, of_values.to(values.device), scales, softcaps)
+    # Two links: hidden state -> what the layer is given; what it makes -> logits.
+    before = _form(states, given, scales, [None])
+    after = _form(values, of_values, scales, softcaps)
     if before is None or after is None:
         return None, V
     return Head(layer.weight, layer.bias, before[0] * after[0], after[1]), V
 
 
 def _form(
-    plain: Tensor, logits: Tensor, scales: list[float], softcaps: list[float | None]
+    plain: Tensor, found: Tensor, scales: list[float], softcaps: list[float | None]
 ) -> tuple[float, float | None] | None:
-    """(scale, softcap) with logits = softcap * tanh(scale * plain / softcap); None if neither."""
+    """(scale, softcap) with found = softcap * tanh(scale * plain / softcap); None if neither."""
+    if plain.shape != found.shape:
+        return None
 
     def error(form: tuple[float, float | None]) -> float:
         scale, softcap = form
         expected = scale * plain.float()
         if softcap is not None:
             expected = softcap * torch.tanh(expected / softcap)
-        return float((logits.float() - expected).norm() / expected.norm())
+        return float((found.to(plain.device).float() - expected).norm() / expected.norm())
 
     best = min(itertools.product(scales, softcaps), key=error)
-    # A few roundings in the model's own dtype, of all logits together: a scale of 1.01 shows.
+    # A few roundings in the model's own dtype, of all numbers together: a scale of 1.01 shows.
     allowed = torch.finfo(plain.dtype).eps + _TOLERANCE[torch.float32]
     return best if error(best) <= allowed else None
 
@@ -181,7 +179,5 @@ def _named(network: PreTrainedModel, names: tuple[str, ...]) -> list[float]:
 
 
 def _close(first: Tensor, second: Tensor) -> bool:
-    if first.shape != second.shape:
-        return False
-    allowed = _TOLERANCE[first.dtype] * second.abs().max()
-    return bool((first.float() - second.float()).abs().max() <= allowed)
+    allowed = _TOLERANCE[second.dtype] * float(second.abs().max())
+    return first.shape == second.shape and torch.allclose(first, second, rtol=0, atol=allowed)

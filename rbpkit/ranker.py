@@ -91,5 +91,8 @@ class Ranker(ABC):
 
 def columns_of(ranks: TokenRanks) -> dict[str, np.ndarray]:
     """The result of `logit_ranks` or `token_ranks` as `Ranker.ranks` gives it."""
-    known = {name: numbers for name, numbers in vars(ranks).items() if numbers is not None}
-    return {name: numbers.cpu().numpy() for name, numbers in known.items()}
+    columns = {}
+    for name, numbers in vars(ranks).items():
+        if numbers is not None:
+            columns[name] = numbers.cpu().numpy()
+    return columns

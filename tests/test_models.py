@@ -261,10 +261,10 @@ def test_a_model_is_found_as_it_is_loaded_but_without_its_weights(cached, neox):
     assert (pinned.name, pinned.revision) == (f"someone/tiny@{COMMIT}", COMMIT)
     assert load_model(cached).revision == load_model(neox).revision  # a folder like any other
     (cached / WEIGHTS).unlink()
-    find_model("someone/tiny")
     (neox / WEIGHTS).unlink()
+    find_model("someone/tiny")
+    refused(neox, "model.safetensors")
     for model, options, fault in (
-        (str(neox), {}, "no config.json with model.safetensors"),
         (str(neox), {"revision": "v9"}, "has no revision 'v9'"),
         ("someone/tiny", {"revision": "v9"}, "someone/tiny"),
         ("someone/tiny2", {}, "the hub does not give it"),
@@ -333,8 +333,8 @@ WEIGHTS = "model.safetensors"
 UP, OUT = "gpt_neox.layers.1.mlp.dense_h_to_4h.weight", "gpt_neox.layers.1.attention.dense.weight"
 NORM, HEAD = "gpt_neox.final_layer_norm.bias", "embed_out.weight"
 FAULTS = {
-    "no tokenizer": (no_tokenizer, "--tokenizer PATH"),  # the library makes one up
-    "a larger tokenizer": (larger_tokenizer, f"ids up to {V}, and the model has {V} rows"),
+    "no tokenizer": (no_tokenizer, "name its own, tokenizer="),  # the library makes one up
+    "a larger tokenizer": (larger_tokenizer, f"ids go up to {V}, and the model has {V} rows"),
     "a missing weight": (lambda folder: change(folder, UP, None), f"missing: {UP}"),
     # Untied: the library would make up a head at random.
     "a missing head": (lambda folder: change(folder, HEAD, None), "missing: lm_head.weight"),

@@ -477,6 +477,7 @@ def load_captioner(
     return renamed(loaded, name or own_name, family)
 
 
+@quiet()
 def _captioning_model(processor: Any, about: dict[str, Any]) -> CaptioningModel:
     """A model that reads pictures with its processor; about: those fields that need no pass."""
     network = about["model"]

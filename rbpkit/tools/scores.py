@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from rbpkit.checkpoints import find_tokenizer, read_tokenizer
+from rbpkit.checkpoints import located, read_tokenizer
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError, reason
@@ -225,7 +225,7 @@ def score_table(
     own: Any = None
     if tokenizer is not None:
         with reason(f"{tokenizer}: no tokenizer there"):
-            own = read_tokenizer(find_tokenizer(tokenizer)[0])
+            own = read_tokenizer(located(tokenizer)[0])
     return ScoreTable(
         table,
         name=name or path.stem,

@@ -25,7 +25,7 @@ from rbpkit.architectures import family_of, parameter_counts
 from rbpkit.checkpoints import (
     Checkpoint,
     find_checkpoint,
-    find_tokenizer,
+    located,
     read_config,
     read_tokenizer,
 )
@@ -306,7 +306,7 @@ def _files_of(about: About, tokenizer: str | os.PathLike[str] | None, url: str) 
     if tokenizer is None:
         where = about.root or "the root that it names"
         raise InputError(f"{url}: no tokenizer in {where}; give --tokenizer")
-    folder, content = find_tokenizer(tokenizer)
+    folder, content = located(tokenizer)
     name = about.root or about.id
     return Checkpoint(about.id, folder, folder, (name, content))
 
