@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from huggingface_hub import constants, snapshot_download
-from tokenizers import AddedToken, Tokenizer
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerFast
 from transformers import PreTrainedTokenizerBase as AnyTokenizer
 
@@ -245,20 +244,14 @@ def read_tokenizer(path: Path) -> AnyTokenizer:
             return AutoTokenizer.from_pretrained(alone, gguf_file=path.name, **FOLDER_ALONE)
     if not (path / "tokenizer.json").is_file():
         return AutoTokenizer.from_pretrained(path, **FOLDER_ALONE)
-    own = Tokenizer.from_file(str(path / "tokenizer.json"))
-    vocabulary = own.get_vocab()
-    generic = PreTrainedTokenizerFast.from_pretrained(path, **FOLDER_ALONE)
-    # A special token that the file lacks would get an id that the model does not know.
-    named = {}
-    for role, token in generic.special_tokens_map.items():
-        if str(token) in vocabulary:
-            named[role] = token
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(path, **FOLDER_ALONE)
+    # Without a tokenizer_config.json only the file says what is special.
+    special = [token for token in tokenizer.added_tokens_decoder.values() if token.special]
+    tokenizer.add_special_tokens({"extra_special_tokens": special})
     # What is put at the ends of a text, if the folder says it; the file need not have it.
     described = path / "tokenizer_config.json"
     config = json.loads(described.read_text(encoding="utf-8")) if described.is_file() else {}
-    for role in ("add_bos_token", "add_eos_token"):
-        if config.get(role) is not None:
-            named[role] = config[role]
-    added = own.get_added_tokens_decoder().values()
-    special: list[AddedToken] = [token for token in added if token.special]
-    return PreTrainedTokenizerFast(tokenizer_object=own, extra_special_tokens=special, **named)
+    for name in ("add_bos_token", "add_eos_token"):
+        if config.get(name) is not None:
+            setattr(tokenizer, name, config[name])
+    return tokenizer

@@ -297,6 +297,7 @@ def read_model(
     network, info = kind.from_pretrained(folder, output_loading_info=True, **options)
     unused = [key for key in info["unexpected_keys"] if not _STALE.fullmatch(key)]
     _check_all_used(folder, info["missing_keys"], unused)
+    S = parameter_counts(network).S  # before an adapter adds its own
     if checkpoint.adapter is not None:
         network = _put_adapter(network, checkpoint.adapter)
     if device != SPREAD:
@@ -307,20 +308,20 @@ def read_model(
         if not weight.is_meta and not weight.isfinite().all():
             raise InputError(f"{checkpoint.name}: weight {key} holds NaN or Inf in {dtype}")
     checkpoint.check_unchanged()
-    known = {"name": checkpoint.name, "revision": revision, "checkpoint": checkpoint}
-    return {**known, **_fields(network, tokenizer)}
+    known = {"name": checkpoint.name, "revision": revision, "S": S, "checkpoint": checkpoint}
+    return _fields(network, tokenizer, **known)
 
 
-def _fields(network: PreTrainedModel, tokenizer: Any) -> dict[str, Any]:
-    """Those fields of `LoadedModel` that a model and its tokenizer show without a pass."""
+def _fields(network: PreTrainedModel, tokenizer: Any, **known: Any) -> dict[str, Any]:
+    """Those fields of `LoadedModel` that need no pass."""
     return {
         "model": network,
         "tokenizer": tokenizer,
         "family": family_of(network.config),
-        "S": parameter_counts(network).S,
         "context": context_of(network.config),
         "dtype": str(network.dtype).removeprefix("torch."),
         "device": str(embedding_of(network).device),
+        **known,
     }
 
 
@@ -389,8 +390,8 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
     try:
         network.eval()
         with reason(f"{name}: the model in memory does not run"):
-            known = {"name": name, "revision": _revision_in_memory(network, tokenizer)}
-            loaded = _causal({**known, **_fields(network, tokenizer)})
+            revision, S = _revision_in_memory(network, tokenizer), parameter_counts(network).S
+            loaded = _causal(_fields(network, tokenizer, name=name, revision=revision, S=S))
         yield loaded
     finally:
         for module, training in training_before.items():
