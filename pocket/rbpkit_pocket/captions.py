@@ -473,8 +473,7 @@ def load_captioner(
         processor = load_processor(checkpoint.folder)
         fetch_weights(checkpoint)
         about = read_model(checkpoint, config, dtype, device, kind=AutoModelForImageTextToText)
-        loaded = _captioning_model(processor, about)
-    return renamed(loaded, name or own_name, family)
+        return renamed(_captioning_model(processor, about), name or own_name, family)
 
 
 @quiet()
