@@ -56,13 +56,3 @@ def test_windows_of_the_paper_stay_inside_its_1000_documents():
     assert largest["hits"][100] == 428
     assert largest["runs_low"][200] == largest["runs_high"][200] == 1
     assert largest["hits"][200] + 199 == 452
-
-
-def test_measured_windows_say_what_is_missing(shipped):
-    code = [one for one in shipped if one.manifest.corpus == "pocket:humaneval"]
-    corpora = ["pocket:humaneval", "elsewhere"]
-    table, missing = windows.measured_windows(code, corpora, ["Pythia"], [1, 10, 500, 3], [1, 10])
-    assert set(table["N"]) == {1, 10}
-    assert len(table) == 2 * 2 * table["model"].nunique()
-    for part in ("elsewhere", "N = 500", "N = 3:"):
-        assert any(part in line for line in missing)

@@ -142,17 +142,3 @@ def test_a_broken_table_is_one_line(tmp_path, change, message):
     planted([3, 4, 5]).assign(**change).to_parquet(path)
     with pytest.raises(InputError, match=message):
         predict_pairs(read_pairs(path))
-
-
-def test_a_name_with_a_number_sign_and_names_that_run_together_stay_apart(tmp_path):
-    path = tmp_path / "pairs.csv"
-    first = planted(np.linspace(3, 5, 6), text="10", level=-0.2).assign(set="run")
-    second = planted(np.linspace(2, 4, 6), text="0", level=-0.9).assign(set="run1")
-    third = planted(np.linspace(3, 4, 6), text="C#").assign(set="C")
-    table = pd.concat([first, second, third], ignore_index=True)
-    truth = table.loc[[2, 8], "acc"].to_numpy()
-    table.loc[[2, 8], "acc"] = np.nan
-    path.write_text("# a comment\n" + table.to_csv(index=False))
-    pairs = read_pairs(path)
-    assert set(pairs["text"]) == {"10", "0", "C#"}
-    assert predict_pairs(pairs)["predicted"].to_numpy() == pytest.approx(truth, rel=1e-9)

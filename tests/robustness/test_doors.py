@@ -118,13 +118,3 @@ def test_points_of_a_law(S, loss):
     line = stats.linregress(np.log(S), np.log(loss))
     assert -law.alpha == pytest.approx(line.slope, rel=1e-9, abs=1e-12)
     assert law.r2 == pytest.approx(line.rvalue**2, rel=1e-7, abs=1e-9)
-
-
-@settings(MANY, max_examples=15)
-@given(words=st.lists(st.text(st.characters(exclude_characters="\0"), max_size=12), max_size=4))
-def test_command_lines(rbpkit, tmp_path, words):
-    words = [word.encode("utf-8", "replace").decode() for word in words]
-    for command in ("show", "fit", "predict", "compare"):
-        status, _, err = rbpkit(command, tmp_path, *words)
-        is_help = any(word in ("--help", "-h") for word in words)
-        assert is_help or (status == 2 and err.startswith("rbpkit: ") and err.count("\n") == 1), err
