@@ -108,7 +108,7 @@ def parsed(code: str) -> None:
     for line in code.splitlines():
         words = shlex.split(line.partition(" #")[0])
         if words[:1] == ["rbpkit"]:
-            command_line(words[1:]).parse_args(words[1:], exit_on_error=False, print_error=False)
+            command_line().parse_args(words[1:], exit_on_error=False, print_error=False)
 
 
 def ran(block: Block, folder: Path, names: dict[str, Any]) -> str:

@@ -4,29 +4,20 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import asdict
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from rbpkit.models import load_model
-from rbpkit.tools.cli.common import (
-    SPREAD_OUT,
-    TEXT_TABLE,
-    Out,
-    Table,
-    measured_table,
-    print_table,
-)
-from rbpkit.tools.cli.measure import READING, ReadingOptions, measured
+from rbpkit.tools.cli.common import SPREAD_OUT, Format, Out, measured_table, print_table
+from rbpkit.tools.cli.measure import OF_MODEL, READING, ReadingOptions, measured
 from rbpkit.tools.cli.options import options_of
-from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket.captions import load_captioner, load_captions
 
-CaptionOptions = options_of(load_captions, "Text")
-of_captioner = inspect.signature(load_captioner).parameters
-CaptionerOptions = options_of(load_model, "Model", only=of_captioner)
+OF_TEXT = ("image", "images", "documents", "seed", "field", "unit", "changed_text")
+CaptionOptions = options_of(load_captions, "Text", *OF_TEXT)
+CaptionerOptions = options_of(load_model, "Model", *OF_MODEL)
 
 TEXT, MODEL = CaptionOptions(), CaptionerOptions()
 
@@ -39,12 +30,11 @@ def captions(
     text: Annotated[CaptionOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[ReadingOptions, SPREAD_OUT] = READING,
     source: Annotated[CaptionerOptions, SPREAD_OUT] = MODEL,
-    form: Table = TEXT_TABLE,
+    form: Format = "text",
 ) -> None:
     """Rank every token of captions under a model that reads their pictures; keep the records."""
-    folder = folder_to_write(out)
     # The captions first: their faults show at once, a model may take minutes to load.
     documents = load_captions(corpus, **asdict(text))
     loaded = load_captioner(model, **asdict(source))
-    summary = measured(loaded, documents, folder, asdict(reading))
+    summary = measured(loaded, documents, out, **asdict(reading))
     print_table(measured_table([summary]), form)

@@ -11,7 +11,6 @@ from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
 from rbpkit.tools.cli.app import new_app, say
-from rbpkit.tools.study.checks import folder_to_write
 from rbpkit_pocket import families, recipes
 
 pocket_app = new_app("pocket", "The pocket models, and how they are trained.")
@@ -43,7 +42,7 @@ def train(
     *,
     family: Annotated[str | None, Parameter(help="The family, as pythia.")] = None,
     ablation: Annotated[str | None, Parameter(help="An ablation, or NAME-seedN, instead.")] = None,
-    out: Annotated[str, Parameter(help="The folder of the runs.")] = "out/pocket-runs",
+    out: Annotated[Path, Parameter(help="The folder of the runs.")] = Path("out/pocket-runs"),
     size: Annotated[int | None, Parameter(help="0 is the smallest; by default all.")] = None,
     device: Annotated[str, Parameter(help="cpu or cuda.")] = "cpu",
     tokens: Annotated[PositiveInt | None, Parameter(help="For a shorter run.")] = None,
@@ -63,11 +62,10 @@ def train(
         runs = (run_called(ablation),)
     else:
         raise InputError("give --family or --ablation (see `rbpkit pocket list`)")
-    folder = folder_to_write(out)
     from rbpkit_pocket.training import train_runs
 
-    train_runs(runs, folder, device=device, say=say, progress=sys.stderr.isatty())
-    say(f"losses: {save_losses(folder)}")
+    train_runs(runs, out, device=device, say=say, progress=sys.stderr.isatty())
+    say(f"losses: {save_losses(out)}")
 
 
 def _runs_of_family(

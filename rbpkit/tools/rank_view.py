@@ -19,7 +19,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError
-from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measure
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
@@ -104,39 +104,32 @@ def look(
     if not isinstance(model, LoadedModel):  # another Ranker, which may give ranks alone
         raise InputError(f"{model.name}: only the predictions of a model that runs here are shown")
     corpus = text if isinstance(text, Corpus) else Corpus(name, (text,))
-    records = measure(model, corpus, max_length=max_length, stride=stride).records
     encoded = model.encode(corpus, max_length, stride)
     first = min(window.start for window in encoded.documents)  # below 0 if there is a prompt
     ids: dict[int, int] = {}  # by place
     for window in encoded.documents:
         ids.update(enumerate(window.input_ids.tolist(), window.start - first))
 
-    # Of each scored token by its place: rank, n_equal and nll; and the likeliest entries.
-    places = (records.position - first).tolist()
-    assert records.n_equal is not None, "a model that runs here tells ties apart"
-    n_equal = records.n_equal.tolist()
-    rows = zip(records.rank().tolist(), n_equal, records.nll.tolist(), strict=True)
-    numbers = dict(zip(places, rows, strict=True))
-    likeliest: dict[int, list[tuple[int, float]]] = {}
-    for batch in model.batches(encoded, BATCH_TOKENS):
-        places = (batch.positions - first).tolist()
-        likeliest.update(zip(places, _likeliest(model, batch, top), strict=True))
-
-    # Each id that the page shows is spelt once.
+    # Of each scored token by its place: rank, n_equal, nll, and the likeliest entries.
+    scored: dict[int, tuple[int, int, float, list[tuple[int, float]]]] = {}
     shown = set(ids.values())
-    for entries in likeliest.values():
-        shown.update(id for id, _ in entries)
-    shown_ids = sorted(shown)
-    spelling = dict(zip(shown_ids, pieces(model.tokenizer, shown_ids), strict=True))
+    for batch in model.batches(encoded, BATCH_TOKENS):
+        columns = {column: values.tolist() for column, values in model.ranks(batch).items()}
+        numbers = (columns[column] for column in ("n_greater", "n_equal", "nll"))
+        rows = zip(*numbers, _likeliest(model, batch, top), strict=True)
+        for position, (greater, ties, nll, entries) in zip(batch.positions, rows, strict=True):
+            scored[int(position) - first] = (greater + ties + 1, ties, nll, entries)
+            shown.update(id for id, _ in entries)
+    spelling = dict(zip(sorted(shown), pieces(model.tokenizer, sorted(shown)), strict=True))
 
     tokens = []
     for place, id in sorted(ids.items()):
-        if place not in numbers:
-            tokens.append(Token(id, spelling[id]))
-            continue
-        alternatives = tuple((other, spelling[other], p) for other, p in likeliest[place])
-        rank, ties, nll = numbers[place]
-        tokens.append(Token(id, spelling[id], rank, ties, nll, alternatives))
+        token = Token(id, spelling[id])
+        if place in scored:
+            rank, ties, nll, entries = scored[place]
+            alternatives = tuple((other, spelling[other], p) for other, p in entries)
+            token = Token(id, spelling[id], rank, ties, nll, alternatives)
+        tokens.append(token)
     return Look(model.name, model.S, model.V, corpus.id, len(ids) + encoded.past, tuple(tokens))
 
 

@@ -23,10 +23,9 @@ from rbpkit.errors import InputError, reason
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import COLUMNS
-from rbpkit.writing import check_plain_file
 
 NEEDED = ("document", "position", "target", "nll", "n_greater")
-KNOWN = (*COLUMNS, "rank")
+PLACES = ["document", "position"]
 
 
 @dataclass(eq=False)
@@ -46,21 +45,17 @@ class LogitsRanker(Ranker):
         """All columns, by `logit_ranks`.
 
         InputError for logits of another shape than (B, L, V) or another dtype than `dtype`, for
-        probabilities, and for ids that are masked with -inf.
+        probabilities, and as `logit_ranks`.
         """
         with reason(f"{self.name}: its function gives no logits"):
             logits = torch.as_tensor(self.logits(batch.input_ids))
-        dtype = str(logits.dtype).removeprefix("torch.")
-        found, expected = (*logits.shape, dtype), (*batch.input_ids.shape, self.V, self.dtype)
-        if found != expected:
-            raise InputError(
-                f"{self.name}: its logits are of shape and dtype {found}, not {expected}"
-            )
+        expected = (*batch.input_ids.shape, self.V)
+        if logits.shape != expected or str(logits.dtype) != f"torch.{self.dtype}":
+            found = f"{tuple(logits.shape)}, {logits.dtype}"
+            raise InputError(f"{self.name}: gives {found}; not {expected}, {self.dtype}")
         scored = logits[batch.rows, batch.columns]
         if (scored >= 0).all() and ((scored.sum(1) - 1).abs() < 0.01).all():
             raise InputError(f"{self.name}: it gives probabilities; give their logarithms")
-        if scored.isneginf().any():
-            raise InputError(f"{self.name}: ids have a logit of -inf; give a finite one, as -1e4")
         targets = torch.from_numpy(batch.targets).to(scored.device)
         return columns_of(logit_ranks(scored, targets))
 
@@ -75,8 +70,8 @@ class ScoreTable(Ranker):
     name, family, S, V: as of a `Ranker`; its revision is a sha256 of these columns.
     tokenizer: the model's own; with it the targets are compared with the text.
 
-    Raises InputError for a column that is missing or holds no numbers, a rank that is not n_greater
-    + n_equal + 1, and a token with two rows.
+    Raises InputError for a column that is missing or holds no numbers. What no model can give, as a
+    rank above V or a loss below ln R, is refused as in all records.
     """
 
     dtype = device = "table"
@@ -92,36 +87,20 @@ class ScoreTable(Ranker):
         family: str,
         tokenizer: Any = None,
     ) -> None:
-        if not len(table):
-            raise InputError(f"{name}: the table has no rows")
-        known = {}
-        for column in KNOWN:
-            if column not in table.columns:
-                continue
-            with reason(f"{name}: column {column} must hold numbers, and none missing"):
-                values = table[column].to_numpy(np.float64)
-            fits, kind = np.isfinite(values), "numbers"
-            if COLUMNS.get(column, np.int32) is np.int32:
-                fits, kind = (values >= 0) & (values < 2**31), "whole numbers from 0 to 2^31 - 1"
-                fits &= values % 1 == 0
-            if not fits.all():
-                raise InputError(f"{name}: column {column} must hold {kind}, and none missing")
-            known[column] = values.astype(COLUMNS.get(column, np.int32))
-        if "rank" in known:  # R = n_greater + n_equal + 1
-            greater = known.pop("rank") - 1 - known.get("n_equal", 0)
-            if (known.setdefault("n_greater", greater) != greater).any():
-                raise InputError(f"{name}: rank is not n_greater + n_equal + 1 in each row")
-        missing = [column for column in NEEDED if column not in known]
+        if "rank" in table:  # R = n_greater + n_equal + 1
+            table = table.assign(n_greater=table["rank"] - 1 - table.get("n_equal", 0))
+        missing = [column for column in NEEDED if column not in table]
         if missing:
-            lacks = missing[0].replace("n_greater", "rank or n_greater")
-            needed = f"{', '.join(NEEDED)} (or rank in its place)"
-            raise InputError(f"{name}: no column {lacks}; a table of scores needs {needed}")
-        places = ["document", "position"]
-        table = pd.DataFrame(known).sort_values(places).set_index(places)
-        if table.index.has_duplicates:
-            raise InputError(f"{name}: the table has two rows of one token")
-        self._table = table
-        content = pd.util.hash_pandas_object(table).to_numpy()
+            needed = f"{', '.join(NEEDED)} (or rank in the place of n_greater)"
+            raise InputError(f"{name}: no column {missing[0]}; a table of scores needs {needed}")
+        kinds = {column: kind for column, kind in COLUMNS.items() if column in table}
+        with reason(f"{name}: the columns must hold numbers, and none missing"):
+            known = table[list(kinds)].astype(kinds)
+        whole = [column for column, kind in kinds.items() if kind is np.int32]
+        if (known[whole] != table[whole]).any(axis=None):
+            raise InputError(f"{name}: {', '.join(whole)} must hold whole numbers below 2^31")
+        self._table = known.sort_values(PLACES).set_index(PLACES)
+        content = pd.util.hash_pandas_object(self._table).to_numpy()
         self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
         self.name, self.family, self.S, self.V = name, family, S, V
         self.tokenizer = tokenizer
@@ -140,36 +119,31 @@ class ScoreTable(Ranker):
         documents = []
         for number, rows in self._table.groupby(level="document"):
             positions = rows.index.get_level_values("position").to_numpy()
-            fits = number < len(corpus.documents) and positions[0] >= 1
-            if not fits or positions[-1] >= max_length:
+            length = positions[-1] + 1
+            if number >= len(corpus.documents) or positions[0] < 1 or length > max_length:
                 raise InputError(
-                    f"{self.name}: document {number}, position {positions[-1]} is outside of"
-                    f" {corpus.id} with {len(corpus.documents)} documents, cut at"
+                    f"{self.name}: document {number}, positions {positions[0]} to {positions[-1]}:"
+                    f" outside of {corpus.id} with {len(corpus.documents)} documents, cut at"
                     f" {max_length} tokens (--documents, --max-length)"
                 )
-            ids = np.zeros(positions[-1] + 1, dtype=np.int32)
+            ids = np.zeros(length, dtype=np.int32)
             ids[positions] = rows["target"]
-            scored = np.isin(np.arange(positions[-1]) + 1, positions)
+            scored = np.isin(np.arange(1, length), positions)
             documents.append(EncodedDocument(int(number), ids, scored))
+        about = (corpus.id, corpus.fingerprint, max_length)
+        found = whole = EncodedCorpus(*about, tuple(documents), skipped=0)
         if self.tokenizer is None:
-            whole = EncodedCorpus(corpus.id, corpus.fingerprint, max_length, (), skipped=0)
-            with_text = sum(map(bool, corpus.documents))
-            tokens = sum(len(document.scored) for document in documents)
+            absent = sum(map(bool, corpus.documents)) - len(documents)
+            lacks = sum(len(document.scored) for document in documents) - found.tokens
         else:
             whole = super().encode(corpus, max_length)
             self._check_targets(whole)
-            with_text, tokens = whole.scored_documents, whole.tokens
-        absent, lacks = with_text - len(documents), tokens - len(self._table)
-        left_out = [whole.left_out] if whole.left_out else []
-        if absent or lacks:
-            holes = f"{absent:,} document(s) and {lacks:,} token(s) without a row in the table"
-            left_out.append(holes)
-        return replace(
-            whole,
-            documents=tuple(documents),
-            scored_bytes=() if lacks else whole.scored_bytes,
-            left_out=", ".join(left_out),
-        )
+            absent = whole.scored_documents - len(documents)
+            lacks = whole.tokens - found.tokens
+        if not absent and not lacks:
+            return replace(whole, documents=found.documents)
+        holes = f"{absent:,} document(s) and {lacks:,} token(s) without a row in the table"
+        return replace(found, left_out=", ".join(filter(None, [whole.left_out, holes])))
 
     def _check_targets(self, whole: EncodedCorpus) -> None:
         """InputError for a row whose target is not the token that the tokenizer has there."""
@@ -179,14 +153,13 @@ class ScoreTable(Ranker):
             parts.append(pd.Series(batch.targets, places))
         given = self._table["target"]
         expected = pd.concat(parts).reindex(given.index, fill_value=-1)
-        differs = (given != expected).to_numpy()
-        if differs.any():
-            row = int(differs.argmax())
-            document, position = given.index[row]
+        differs = given[given != expected]
+        if len(differs):
+            place = differs.index[0]
             raise InputError(
-                f"{self.name}: document {document}, position {position}: the table's target is"
-                f" {given.iloc[row]}, the tokenizer's {expected.iloc[row]} (-1: none is scored"
-                " there); documents are numbered in the order of the protocol, from 0"
+                f"{self.name}: document {place[0]}, position {place[1]}: the table's target is"
+                f" {given[place]}, the tokenizer's {expected[place]} (-1: none is scored there);"
+                " documents are numbered in the order of the protocol, from 0"
             )
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
@@ -214,14 +187,9 @@ def score_table(
     """
     path = Path(file)
     if not size or not vocabulary:
-        raise InputError(
-            f"{path}: of a table of scores give --size (S, non-embedding parameters) and"
-            " --vocabulary (V)"
-        )
+        raise InputError(f"{path}: of a table of scores give --size (S) and --vocabulary (V)")
     with reason(f"{path}: not a table that can be read"):
-        check_plain_file(path)
-        read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
-        table = read(path)
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     own: Any = None
     if tokenizer is not None:
         with reason(f"{tokenizer}: no tokenizer there"):

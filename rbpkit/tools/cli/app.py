@@ -6,16 +6,15 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from rbpkit import __version__, plugins
-from rbpkit.errors import InputError, one_line, printable
+from rbpkit import __version__
+from rbpkit.errors import InputError, one_line
 
-# Each is loaded when it is used, as torch takes seconds. Name -> where it is, and its help.
+# Each is imported when it is used, as torch takes seconds. Name -> its module here, and its help.
 COMMANDS = {
     "measure": ("measure", "Rank every scored token of a corpus under models; keep the records."),
     "show": ("results", "CE and RBP_k with 95% intervals of every model and corpus in a folder."),
@@ -23,25 +22,21 @@ COMMANDS = {
     "predict": ("results", "CE and RBP_k of a new model from its size, or RBP_k from its CE."),
     "compare": ("results", "Model B minus model A in CE and RBP_k, on the same documents."),
     "look": ("measure", "Colour each token of a text by its rank under models: one HTML page."),
-    "fetch": ("study", "Download the models and corpora of a parameter file."),
     "sweep": ("study", "Measure all models of a parameter file on all of its corpora."),
     "reproduce": ("study", "Measure a study, run the notebooks on it, compare with what ships."),
     "classroom": ("study", "Gather a class's parameter files and notebooks on one page."),
 }
-# Commands without arguments: `--model A B` is `--model A --model B`, so that a shell may write the
-# names, as it does for `--model runs/*/checkpoint-*`.
-TAKE_SEVERAL = ("measure", "look", "predict")
 
 
 def say(line: str) -> None:
-    """A line for people, on standard error; a name in it may be from anywhere."""
-    print(printable(line), file=sys.stderr)
+    """A line for people, on standard error."""
+    print(line, file=sys.stderr)
 
 
 def new_app(name: str, help: str, **more: Any) -> App:
     """An empty command line, for `rbpkit` and for the subcommand of a plugin."""
     plain = Parameter(
-        negative=(),  # no --no-json
+        negative=(),  # no --no-force
         allow_repeating=True,  # of an option given twice the last counts
         show_default=lambda value: value or None,
     )
@@ -56,27 +51,14 @@ def new_app(name: str, help: str, **more: Any) -> App:
     )
 
 
-def command_line(words: Sequence[str]) -> App:
-    """All commands; those of plugins are there unless `words` begin with another command.
-
-    Raises InputError for a plugin of this repository that is not installed.
-    """
+def command_line() -> App:
+    """All commands, and those of the plugins that are installed (`rbpkit.commands`)."""
     about = "Measure the relative-based scaling law (RBP_k) of language models, to the integer."
     app = new_app("rbpkit", about, version=__version__, version_flags=("--version",))
     for name, (module, help) in COMMANDS.items():
-        takes_several = Parameter(consume_multiple=True if name in TAKE_SEVERAL else None)
-        where = f"rbpkit.tools.cli.{module}:{name}"
-        app.command(where, name=name, help=help, default_parameter=takes_several)
-    first = words[0] if words else ""
-    # Importing plugins takes time. For --help, and for a misspelt word, all names are wanted.
-    if first in COMMANDS:
-        return app
-    for name in sorted({*plugins.plugin_names("commands"), *plugins.INSTALL.keys() & {first}}):
-        # One that is broken stops nothing else.
-        with nullcontext() if name == first else suppress(InputError):
-            subcommand = plugins.offered(name, "commands")
-            if subcommand is not None and name not in app:
-                app.command(subcommand, name=name)
+        app.command(f"rbpkit.tools.cli.{module}:{name}", name=name, help=help)
+    for entry in entry_points(group="rbpkit.commands"):
+        app.command(entry.value, name=entry.name, help=f"The commands of the plugin {entry.name}.")
     return app
 
 
@@ -90,15 +72,12 @@ def main() -> None:
     # A polite kill ends as Ctrl-C does: temporary files go, and the status is 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.simplefilter("ignore")  # of libraries, to those who write programs
-    words = sys.argv[1:]
     try:
-        command_line(words)(words, exit_on_error=False, print_error=False)
+        command_line()(exit_on_error=False, print_error=False)
     except KeyboardInterrupt as error:
         _end(f"interrupted{error}", 130)
     except (InputError, CycloptsError) as error:
         _end(str(error), getattr(error, "status", 2))
-    except ImportError as error:
-        _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded
     except SystemExit:
         raise
     except BaseException as error:  # a library in Rust may panic

@@ -1,9 +1,8 @@
-"""What the commands share: their options, and how lines and tables are printed."""
+"""What the commands share: which jobs of a folder are meant, and how a table is printed."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,37 +14,25 @@ import numpy as np
 import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
-from pandas.api.types import is_numeric_dtype
 
-from rbpkit.errors import InputError, nearest, printable
+from rbpkit.errors import InputError
 from rbpkit.fit import by_tokenizer, few_units
 from rbpkit.manifest import KEY
 from rbpkit.paired import MOST_OTHER_TEXT
 from rbpkit.records import load_summaries
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
-from rbpkit.writing import without_formula
 
 RecordsDir = Annotated[Path, Parameter(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, Parameter(help="A parameter file, as params/pocket.yaml.")]
-Out = Annotated[str, Parameter(help="The folder that records go to.")]
+Out = Annotated[Path, Parameter(help="The folder that records go to.")]
 Ks = Annotated[tuple[PositiveInt, ...], Parameter("--k", help="k of RBP_k; may be repeated.")]
-
-MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>$|~&"})
-LATEX = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
-"""What would be more than text, as a name may hold it -> how it is written."""
-
+Format = Annotated[
+    Literal["text", "json", "csv", "md", "latex"],
+    Parameter("--format", help="Of the table; json and csv have all decimals."),
+]
 SPREAD_OUT = Parameter(name="*")
 """Each field of a dataclass is an option of its own."""
-
-
-# -- which jobs -------------------------------------------------------------------------------
-
-
-SETTINGS = ("family", *KEY)
 
 
 @dataclass(frozen=True)
@@ -71,17 +58,15 @@ class Selection:
 
     def load(self, records: Path, several: bool = False) -> list[Summary]:
         """The summaries of these jobs. Raises InputError as `load_summaries`."""
-        short_forms = {"family": self.family, "corpus": self.corpus, "model": self.model}
-        settings = {name: [*values] for name, values in short_forms.items() if values}
-        for given in self.where:
-            name, _, value = given.partition("=")
-            if not value:
-                raise InputError(f"--where {given}: write a setting and its value, as seed=42")
-            name = name.replace("-", "_")
-            if name not in SETTINGS:
-                there = ", ".join(SETTINGS)
-                raise InputError(f"no setting {name!r}{nearest(name, SETTINGS)}; there are {there}")
+        given = [one.partition("=") for one in self.where]
+        for name in ("family", "corpus", "model"):
+            given += [(name, "=", value) for value in getattr(self, name)]
+        settings: dict[str, list[str]] = {}
+        for name, _, value in given:
             settings.setdefault(name, []).append(value)
+        if unknown := settings.keys() - {"family", *KEY}:
+            there = ", ".join(["family", *KEY])
+            raise InputError(f"--where: no setting {min(unknown)!r}; there are {there}")
         found = load_summaries(
             records, checkpoint=self.checkpoint, several=several, say=say, **settings
         )
@@ -95,28 +80,6 @@ ALL = Selection()
 # -- tables -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Form:
-    """How a table is printed."""
-
-    format: Annotated[
-        Literal["text", "json", "csv", "md", "latex"],
-        Parameter(help="Of the table; json and csv have all decimals."),
-    ] = "text"
-    as_json: Annotated[bool, Parameter("--json", help="Short for --format json.")] = False
-    columns: Annotated[
-        str | None, Parameter(help="Only these columns of the table, as model,S,CE.")
-    ] = None
-
-    @property
-    def is_json(self) -> bool:
-        return self.as_json or self.format == "json"
-
-
-Table = Annotated[Form, SPREAD_OUT]
-TEXT_TABLE = Form()
-
-
 def measured_table(
     summaries: Iterable[Summary], ks: Sequence[int] = DEFAULT_KS, intervals: bool = False
 ) -> pd.DataFrame:
@@ -124,9 +87,8 @@ def measured_table(
 
     Columns:
     - corpus, family, model, S, V, documents, max_length, stride, dtype, revision, tokens (scored);
-    - CE (nats), and RBP_<k> for each of `ks`; with `intervals` each of them also with _low and
-      _high, NaN for a k or a text that has no interval;
-    - bits_per_byte the same, NaN if an earlier version measured, which did not count the bytes;
+    - CE (nats), bits_per_byte, and RBP_<k> for each of `ks`; with `intervals` each of them also
+      with _low and _high. NaN for what is not known, and for a k or a text without an interval;
     - other settings, only if they differ on one corpus.
     """
     names = ["corpus", "family", "model", "S", "V"]
@@ -134,8 +96,7 @@ def measured_table(
     others = [name for name in KEY if name not in names]
     rows = []
     for summary in summaries:
-        manifest = summary.manifest
-        row = {name: getattr(manifest, name) for name in (*names, *others, "tokens")}
+        row = {name: getattr(summary.manifest, name) for name in (*names, *others, "tokens")}
         for name in ("revision", "fingerprint"):  # the beginning is enough
             row[name] = row[name][:15]
         quantities = {
@@ -171,55 +132,22 @@ def say_what_to_mind(summaries: Sequence[Summary]) -> None:
             say(f"{corpus}: {few}, so intervals for other documents are too narrow")
 
 
-def print_table(table: pd.DataFrame, form: Form = TEXT_TABLE, digits: int = 4) -> None:
+def print_table(table: pd.DataFrame, form: str = "text", digits: int = 4) -> None:
     """A table on standard output: rounded for people, with all decimals for programs."""
-    if form.columns is not None:
-        asked = form.columns.split(",")
-        if absent := [name for name in asked if name not in table]:
-            raise InputError(f"--columns {absent[0]}: there are {','.join(table)}")
-        table = table[asked]
-    if form.is_json:
-        print(json.dumps(rows_of(table)))
-        return
-    words = [name for name in table if not is_numeric_dtype(table[name])]
-    table = table.assign(**{name: table[name].map(_as_text) for name in words})
-    if form.format == "csv":
-        print(table.map(without_formula).to_csv(index=False), end="")
-    elif form.format == "text":
-        print(table.to_string(index=False, na_rep="", float_format=f"{{:.{digits}f}}".format))
-    elif form.format == "md":
+    decimals = f".{digits}f"
+    if form == "json":
+        with_nulls = table.astype(object).where(table.notna(), None)  # JSON knows no NaN
+        print(json.dumps(with_nulls.to_dict("records")))
+    elif form == "csv":
+        print(table.to_csv(index=False), end="")
+    elif form == "md":
         # A hash may look like a number, and is none.
-        places = [table.columns.get_loc(name) for name in words]
-        look = {"floatfmt": f".{digits}f", "missingval": "", "disable_numparse": places}
-        print(_with_symbols(table, words, MARKDOWN).to_markdown(index=False, **look))
+        numbers = table.select_dtypes("number").columns
+        words = [place for place, name in enumerate(table) if name not in numbers]
+        look = {"floatfmt": decimals, "missingval": "", "disable_numparse": words}
+        print(table.to_markdown(index=False, **look))
+    elif form == "latex":
+        text = table.to_latex(index=False, escape=True, na_rep="", float_format=f"%{decimals}")
+        print(text, end="")
     else:
-        text = _with_symbols(table, words, LATEX)
-        decimals = f"%.{digits}f"
-        print(text.to_latex(index=False, na_rep="", float_format=decimals), end="")
-
-
-def _as_text(cell: object) -> object:
-    """A cell; of a text what prints."""
-    return printable(cell) if isinstance(cell, str) else cell
-
-
-def _with_symbols(
-    table: pd.DataFrame, words: Iterable[str], escapes: dict[int, str]
-) -> pd.DataFrame:
-    """A table for Markdown or LaTeX: names are text, and quantities the paper's symbols."""
-
-    def written(name: object) -> object:
-        return name.translate(escapes) if isinstance(name, str) else name
-
-    def symbol(name: str) -> str:
-        name = re.sub(r"^RBP\\_(\d+)", r"$\\mathrm{RBP}_{\1}$", str(written(name)))
-        return re.sub("^R2$", "$R^2$", name)
-
-    cells = {name: table[name].map(symbol if name == "quantity" else written) for name in words}
-    return table.assign(**cells).rename(columns=symbol)
-
-
-def rows_of(table: pd.DataFrame) -> list[dict]:
-    """The rows as JSON has them, which knows no NaN."""
-    with_nulls = table.astype(object).where(table.notna(), None)
-    return with_nulls.to_dict("records")
+        print(table.to_string(index=False, na_rep="", float_format=f"{{:{decimals}}}".format))

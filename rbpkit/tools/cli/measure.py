@@ -8,14 +8,12 @@ Their options are the arguments of `load_corpus`, `load_model` and `measure`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
-from cyclopts.types import NonNegativeInt
-from cyclopts.validators import Number
+from cyclopts.types import NonNegativeInt, PositiveInt
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.errors import InputError, one_line
@@ -27,25 +25,20 @@ from rbpkit.summary import Summary
 from rbpkit.text_files import read_txt
 from rbpkit.tools import rank_view
 from rbpkit.tools.cli.app import say
-from rbpkit.tools.cli.common import (
-    SPREAD_OUT,
-    TEXT_TABLE,
-    Out,
-    Table,
-    measured_table,
-    print_table,
-)
+from rbpkit.tools.cli.common import SPREAD_OUT, Format, Out, measured_table, print_table
 from rbpkit.tools.cli.options import options_of
-from rbpkit.tools.study.checks import folder_to_write
-from rbpkit.writing import check_plain_file, write_whole
+from rbpkit.writing import write_whole
 
 # --revision is that of a model; a parameter file pins data sets too.
-TextOptions = options_of(load_corpus, "Text", leave_out=("revision",))
-ModelOptions = options_of(load_model, "Model")
-ReadingOptions = options_of(
-    measure_one, "Reading", only=("max_length", "stride", "batch_tokens", "force")
-)
-WindowOptions = options_of(measure_one, "Reading", only=("max_length", "stride"))
+OF_TEXT = ("documents", "seed", "field", "unit", "prompt", "max_bytes", "changed_text")
+OF_MODEL = ("name", "family", "revision", "tokenizer", "dtype", "device")
+OF_SCORES = ("size", "vocabulary", "served_model", "api_key", "requests")
+OF_READING = ("max_length", "stride")
+
+TextOptions = options_of(load_corpus, "Text", *OF_TEXT)
+ModelOptions = options_of(load_model, "Model", *OF_MODEL, *OF_SCORES)
+ReadingOptions = options_of(measure_one, "Reading", *OF_READING, "batch_tokens", "force")
+WindowOptions = options_of(measure_one, "Reading", *OF_READING)
 
 TEXT, MODEL = TextOptions(), ModelOptions()
 READING, WINDOWS = ReadingOptions(), WindowOptions()
@@ -55,32 +48,30 @@ def measure(
     *,
     model: Annotated[
         list[str],
-        Parameter(help="Hub ids, folders, pocket:NAME, .gguf, scores:FILE, servers; several too."),
+        Parameter(
+            help="Hub ids, folders, pocket:NAME, .gguf, scores:FILE, servers; several too.",
+            consume_multiple=True,  # a shell may write them, as of runs/*/checkpoint-*
+        ),
     ],
     corpus: Annotated[str, Parameter(help="A corpus by name, or a file or folder of text.")],
     out: Out,
     text: Annotated[TextOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[ReadingOptions, SPREAD_OUT] = READING,
     source: Annotated[ModelOptions, SPREAD_OUT] = MODEL,
-    form: Table = TEXT_TABLE,
+    form: Format = "text",
 ) -> None:
     """Rank every scored token of a corpus under a model, or several, and keep the records."""
-    settings = asdict(source)
-    if len(model) > 1 and (settings["name"] or settings["revision"]):
-        raise InputError("--name and --revision are of one model; give them one at a time")
-    folder = folder_to_write(out)
     # The corpus first: its faults show at once, a model may take minutes to load.
     documents = load_corpus(corpus, **asdict(text))
+    settings = asdict(source)
     found = [find_model(one, **settings) for one in model]
+    out.mkdir(parents=True, exist_ok=True)
     summaries = []
     for one in found:
         # One that cannot be measured does not stop the others; alone it is bad input.
         try:
             how = {"family": settings["family"], **asdict(reading)}
-            summaries.append(measured(one.load(), documents, folder, how))
-        except KeyboardInterrupt:
-            done = f"{len(summaries)} of {len(found)} models are measured and kept"
-            raise KeyboardInterrupt(f"; {done}, and the same command goes on") from None
+            summaries.append(measured(one.load(), documents, out, **how))
         except Exception as error:  # the libraries have errors of every kind
             if len(found) == 1:
                 raise
@@ -88,22 +79,18 @@ def measure(
             say(f"{one.name}: not measured: {fault}")
     if summaries:
         print_table(measured_table(summaries), form)
-    if len(summaries) < len(model):
-        say(f"{len(summaries)} of {len(model)} models measured")
+    if len(summaries) < len(found):
+        say(f"{len(summaries)} of {len(found)} models measured")
         raise SystemExit(1)
 
 
-def measured(loaded: Ranker, text: Corpus, folder: Path, reading: Mapping[str, Any]) -> Summary:
+def measured(loaded: Ranker, text: Corpus, out: Path, **how: Any) -> Summary:
     """Measure a loaded model, with lines for people."""
-    progress = sys.stderr.isatty()
-    result = measure_one(loaded, text, folder, progress=progress, say=say, **reading)
+    result = measure_one(loaded, text, out, progress=sys.stderr.isatty(), say=say, **how)
     summary = result.summary
     speed = summary.tokens / max(summary.manifest.seconds, 1e-9)
     state = "done before, not measured again" if result.found_done else f"{speed:,.0f} tokens/s"
     say(f"{summary.manifest.model}: {summary.tokens:,} tokens; {state}")
-    if summary.document_p_max is not None:  # a calibrated model has both alike
-        mean = summary.document_p_max.sum() / summary.tokens
-        say(f"mean p_max {mean:.4f}, RBP_1 {summary.rbp(1):.4f}")
     return summary
 
 
@@ -111,7 +98,10 @@ def look(
     *,
     model: Annotated[
         list[str],
-        Parameter(help="A model, as of `measure`; several: their texts below each other."),
+        Parameter(
+            help="A model, as of `measure`; several: their texts below each other.",
+            consume_multiple=True,
+        ),
     ],
     text: Annotated[
         Path | None, Parameter(help="A text file, UTF-8; all of it is one document.")
@@ -125,9 +115,7 @@ def look(
     out: Annotated[
         Path | None, Parameter(help="The page; by default TEXT.MODEL.look.html.")
     ] = None,
-    top: Annotated[
-        int, Parameter(help="Alternatives to each token.", validator=Number(gte=1, lte=50))
-    ] = 5,
+    top: Annotated[PositiveInt, Parameter(help="Alternatives to each token.")] = 5,
     which: Annotated[TextOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[WindowOptions, SPREAD_OUT] = WINDOWS,
     source: Annotated[ModelOptions, SPREAD_OUT] = MODEL,
@@ -135,8 +123,6 @@ def look(
     """Colour each token of a text by its rank under a model, or several: one HTML page."""
     if (text is None) == (corpus is None):
         raise InputError("give --text, or --corpus and --document")
-    if out is not None:
-        check_plain_file(out, inputs=(text, corpus, *model))
     if text is not None:
         words = Corpus(text.name, (read_txt(text),))
     else:
@@ -152,8 +138,7 @@ def look(
             f" RBP_10 {seen.rbp(10):.4f}"
         )
     models = "+".join(slug(seen.model) for seen in looks)
-    file_name = slug(words.id.replace(":", "-"))
-    target = out or Path(f"{file_name}.{models}.look.html")
+    target = out or Path(f"{slug(words.id.replace(':', '-'))}.{models}.look.html")
     write_whole(target.parent, {target.name: rank_view.page(*looks).encode()})
     print(target)
 

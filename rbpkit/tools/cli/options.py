@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
@@ -24,28 +24,14 @@ def arguments_help(function: Callable[..., Any]) -> dict[str, str]:
     return found
 
 
-def options_of(
-    function: Callable[..., Any],
-    group: str,
-    *,
-    only: Collection[str] = (),
-    leave_out: Collection[str] = (),
-) -> Any:
-    """A dataclass of a function's keyword arguments, each with its default and its help.
-
-    only: these arguments; by default all.
-    leave_out: but for these.
-    """
-    hints = get_type_hints(function)
-    helps = arguments_help(function)
+def options_of(function: Callable[..., Any], group: str, *names: str) -> Any:
+    """A dataclass of these keyword arguments of a function, each with its default and its help."""
+    hints, helps = get_type_hints(function), arguments_help(function)
+    arguments = inspect.signature(function).parameters
     fields = []
-    for name, argument in inspect.signature(function).parameters.items():
-        asked = name in only if only else name not in leave_out
-        if argument.kind is not argument.KEYWORD_ONLY or not asked:
-            continue
-        about = Parameter(help=helps[name], group=group)
-        option: Any = Annotated[hints[name], about]
-        fields.append((name, option, dataclasses.field(default=argument.default)))
+    for name in names:
+        option: Any = Annotated[hints[name], Parameter(help=helps[name], group=group)]
+        fields.append((name, option, dataclasses.field(default=arguments[name].default)))
     # cyclopts takes a class of the standard library, as this one would be, for a single option.
     namespace = {"__module__": __name__}
     return dataclasses.make_dataclass(f"{group}Options", fields, frozen=True, namespace=namespace)

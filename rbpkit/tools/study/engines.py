@@ -1,7 +1,8 @@
 """Where the workers of a sweep run: in processes of this machine, or on a Ray cluster.
 
-An engine is a context that gives a function, which starts the worker of a number, from 0: an
-executor that does one thing at a time. All workers end with the context.
+An engine is a context that gives a function: submit(number, function, *arguments) has the worker
+of a number, from 0, call a function, and gives the future of its result. If the worker dies, the
+future raises. All workers end with the context.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -22,47 +22,49 @@ from tqdm import tqdm
 
 from rbpkit.errors import InputError, reason
 from rbpkit.libraries import SPREAD
-from rbpkit.tools.study.checks import cores
-from rbpkit.tools.study.params import Params
 
-Start = Callable[[int], Executor]
+Submit = Callable[..., Future[Any]]
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager
-def in_processes(count: int) -> Iterator[Start]:
+def in_processes(count: int) -> Iterator[Submit]:
     """Workers in processes of this machine, which end with this one, if only by a kill.
 
     count: how many of them share the cores.
     """
     threads = max(1, cores() // count)
     spawn = get_context("spawn")
-    workers: list[tuple[Executor, Connection]] = []
+    heard_by_workers, lifeline = spawn.Pipe(duplex=False)
+    # One pool for each worker: a pool is broken as soon as one of its processes is killed.
+    workers: dict[int, ProcessPoolExecutor] = {}
 
-    def start(number: int) -> Executor:
-        heard_by_worker, lifeline = spawn.Pipe(duplex=False)
-        # One pool for each worker: a pool is broken as soon as one of its processes is killed.
-        about = (heard_by_worker, threads, number)
-        pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin, initargs=about)
-        workers.append((pool, lifeline))
-        return pool
+    def submit(number: int, *call: Any) -> Future[Any]:
+        try:
+            return workers[number].submit(*call)
+        except (KeyError, BrokenExecutor):  # not begun yet, or dead
+            about = (heard_by_workers, threads, number)
+            workers[number] = ProcessPoolExecutor(
+                1, mp_context=spawn, initializer=_begin, initargs=about
+            )
+            return workers[number].submit(*call)
 
     try:
-        yield start
+        yield submit
     finally:
-        for _, lifeline in workers:
-            lifeline.close()
-        for worker, _ in workers:
+        lifeline.close()
+        for worker in workers.values():
             worker.shutdown()
 
 
 def _begin(lifeline: Connection, threads: int, number: int) -> None:
     """What a worker's process does first."""
-    if sys.platform == "linux":
-        # The kernel ends it, too: a tokenizer that never ends keeps other threads from running.
-        import fcntl
-
-        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     tqdm.set_lock(threading.RLock())  # its own is a named semaphore, which a kill leaves behind
@@ -79,16 +81,14 @@ def _end_with(lifeline: Connection) -> None:
     os._exit(1)
 
 
-# -- a Ray cluster ----------------------------------------------------------------------------
-
-
 @contextmanager
-def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[Start]:
-    """Workers on a Ray cluster, each of which begins when a node has room for it.
+def on_ray(device: str | None, address: str | None, count: int | None) -> Iterator[Submit]:
+    """Tasks on a Ray cluster, each of which begins when a node has room for it.
 
+    device: of the models. A task takes one processor and, if the cluster has GPUs, one GPU, or with
+    device "auto" all GPUs of a node.
     address: of a running cluster ("auto" for this machine's); else one is started here, with room
-    for `count`. A worker takes one processor and, if the cluster has GPUs, one GPU, or with device
-    "auto" all GPUs of a node.
+    for `count`.
     Raises InputError when Ray is not installed or does not start.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -111,34 +111,13 @@ def on_ray(params: Params, address: str | None, count: int | None) -> Iterator[S
             )
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        gpus = _gpus_of_a_worker(nodes, params.device)
-        actor = ray.remote(RayWorker).options(num_cpus=1, num_gpus=gpus)
-        yield lambda number: _OnRay(actor.remote())
+        most_of_a_node = max(int(node["Resources"].get("GPU", 0)) for node in ray.nodes())
+        gpus = most_of_a_node if device == SPREAD else min(1, most_of_a_node)
+        room = {"num_cpus": 1, "num_gpus": 0 if device == "cpu" else gpus, "max_retries": 0}
+
+        def submit(number: int, function: Callable[..., Any], *given: Any) -> Future[Any]:
+            return ray.remote(function).options(**room).remote(*given).future()
+
+        yield submit
     finally:
         ray.shutdown()
-
-
-def _gpus_of_a_worker(nodes: Sequence[dict[str, float]], device: str | None) -> int:
-    """How many GPUs a worker takes: one if there are any, or with device "auto" all of a node."""
-    if device == "cpu":
-        return 0
-    most_of_a_node = max(int(node.get("GPU", 0)) for node in nodes)
-    return most_of_a_node if device == SPREAD else min(1, most_of_a_node)
-
-
-class RayWorker:
-    """What runs on the cluster."""
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return function(*args)
-
-
-class _OnRay(Executor):
-    """A worker on the cluster, as an executor of this process."""
-
-    def __init__(self, actor: Any) -> None:
-        self._actor = actor
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
-        return self._actor.call.remote(function, *args, **named).future()

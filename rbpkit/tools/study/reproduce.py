@@ -6,7 +6,6 @@ Everything is written into one folder; nothing that the repository tracks is tou
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -20,8 +19,8 @@ from rbpkit.errors import InputError
 from rbpkit.fit import Measured, curves_of_all, fit_curves
 from rbpkit.records import slug
 from rbpkit.summary import Summary
-from rbpkit.tools.study.checks import cores
-from rbpkit.tools.study.jobs import study_models
+from rbpkit.tools.study.engines import cores
+from rbpkit.tools.study.jobs import model_sources
 from rbpkit.tools.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.tools.study.params import Params
 from rbpkit.tools.study.sweep import sweep
@@ -34,6 +33,7 @@ RBP_TOLERANCE = 2e-4
 CE_TOLERANCE = 1e-4  # nats
 # What two measurements of one name must share to be compared.
 SHARED = ("fingerprint", "max_length", "dtype", "tokens", "revision")
+Say = Callable[[str], None]
 
 
 # -- the study --------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def reproduce(
     out: Path,
     *,
     notebooks: Sequence[str] = (),
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
     progress: bool = False,
 ) -> bool:
     """Measure a study into `out`/records, run notebooks on that, and compare; True if all is well.
@@ -66,28 +66,43 @@ def reproduce(
         return False
     measured = [done.summary for done in result.measured]
     values = _parameters_of_notebooks(params, measured, out)
-    notebooks_ran = _run_notebooks(names, values, out / "notebooks", processes, say)
-    _write_slopes(measured, params.ks, out, say)
+    is_well = not result.failures
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        # The claims on one page, 12, read what the other notebooks write.
+        for is_last in (False, True):
+            batch = [name for name in names if name.startswith("12_") == is_last]
+            for running in [pool.submit(run, name, values, out / "notebooks") for name in batch]:
+                try:
+                    say(f"notebook: {running.result()}")
+                except InputError as error:
+                    say(f"failed: {error}")
+                    is_well = False
+    table, refused = comparison(measured, params.ks)
+    write_whole(out, {"comparison.csv": as_csv(table).encode()})
+    for reason in refused:
+        say(f"no fit: {reason}")
+    say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
+    say(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
     for plugin in plugins_of(measured):
         for line in plugins.reference_of(plugin).remarks(measured):
             say(line)
     agrees = compare_with_reference(measured, params.ks, say=say)
-    for failure in result.failures:
-        say(f"failed: {failure.job.model} on {failure.job.corpus}: {failure.reason}")
-    return notebooks_ran and agrees and not result.failures
+    for job, fault in result.failures.items():
+        say(f"failed: {job}: {fault}")
+    return is_well and agrees
 
 
-def train_models(params: Params, out: Path, *, say: Callable[[str], None], progress: bool) -> None:
+def train_models(params: Params, out: Path, *, say: Say, progress: bool) -> None:
     """Train those of the study's models that have to be trained first, into `out`.
 
     An interrupted training resumes. Raises InputError, before any training, for a study whose
     models are at fault.
     """
     names_of: dict[str, list[str]] = {}
-    for name, source in study_models(params).items():
+    for source in model_sources(params):
         plugin = plugins.prefix_of(source)
         if plugin is not None:
-            names_of.setdefault(plugin, []).append(name)
+            names_of.setdefault(plugin, []).append(source.partition(":")[2])
     for plugin, names in names_of.items():
         train = plugins.reference_of(plugin).train
         train(names, out, device=params.device or "cpu", say=say, progress=progress)
@@ -102,50 +117,15 @@ def _parameters_of_notebooks(
     shutil.rmtree(summaries, ignore_errors=True)
     for summary in measured:
         folder = summaries / slug(summary.manifest.corpus)
-        file = f"{slug(summary.manifest.model)}.summary.npz"
-        write_whole(folder, {file: summary.to_bytes()})
-    values = params.model_dump(mode="json")
-    # The names that the records carry: the corpus of a file has the file's base name.
-    values["families"] = list(dict.fromkeys(s.manifest.family for s in measured))
-    values["corpus_names"] = list(dict.fromkeys(s.manifest.corpus for s in measured))
-    values["records_dir"] = str(summaries.resolve())
-    values["figures_dir"] = str((out / "figures").resolve())
-    return values
-
-
-def _run_notebooks(
-    names: Sequence[str],
-    values: dict[str, Any],
-    out: Path,
-    processes: int,
-    say: Callable[[str], None],
-) -> bool:
-    """Run notebooks into `out`, some at a time; whether all of them ran."""
-    all_ran = True
-    first = [name for name in names if not name.startswith("12_")]
-    last = [name for name in names if name.startswith("12_")]  # it reads what the others write
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for batch in (first, last):
-            running = [pool.submit(run, name, values, out) for name in batch]
-            for notebook in running:
-                try:
-                    say(f"notebook: {notebook.result()}")
-                except InputError as error:
-                    say(f"failed: {error}")
-                    all_ran = False
-    return all_ran
-
-
-def _write_slopes(
-    measured: Sequence[Summary], ks: Sequence[int], out: Path, say: Callable[[str], None]
-) -> None:
-    """Write `out`/comparison.csv, and say it, with what could not be fitted."""
-    table, refused = comparison(measured, ks)
-    for reason in refused:
-        say(f"no fit: {reason}")
-    write_whole(out, {"comparison.csv": as_csv(table).encode()})
-    say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
-    say(table.to_string(index=False, float_format=lambda value: f"{value:.4f}", na_rep="-"))
+        write_whole(folder, {f"{slug(summary.manifest.model)}.summary.npz": summary.to_bytes()})
+    return {
+        **params.model_dump(mode="json"),
+        # The names that the records carry: the corpus of a file has the file's base name.
+        "families": list(dict.fromkeys(one.manifest.family for one in measured)),
+        "corpus_names": list(dict.fromkeys(one.manifest.corpus for one in measured)),
+        "records_dir": str(summaries.resolve()),
+        "figures_dir": str((out / "figures").resolve()),
+    }
 
 
 # -- the comparison with the reference --------------------------------------------------------
@@ -163,9 +143,7 @@ def differing(job: Measured, expected: Measured) -> list[str]:
     return [key for key in SHARED if getattr(here, key) != getattr(there, key)]
 
 
-def compare_with_reference(
-    measured: Sequence[Measured], ks: Sequence[int], *, say: Callable[[str], None]
-) -> bool:
+def compare_with_reference(measured: Sequence[Measured], ks: Sequence[int], *, say: Say) -> bool:
     """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the reference.
 
     The reference is the plugin's summary of the same model and corpus. Says the largest differences
@@ -176,26 +154,23 @@ def compare_with_reference(
     for plugin in plugins_of(measured):
         for summary in plugins.reference_of(plugin).summaries():
             reference[summary.manifest.model, summary.manifest.corpus] = summary
-    rows = []
-    compared = 0
-    not_compared: Counter[tuple[str, str]] = Counter()
+    rows, jobs, not_compared = [], 0, set()
     for job in measured:
         model, corpus = job.manifest.model, job.manifest.corpus
         expected = reference.get((model, corpus))
         if expected is None:
             continue
-        keys = differing(job, expected)
-        if keys:
-            not_compared[corpus, ", ".join(keys)] += 1
+        if keys := differing(job, expected):
+            not_compared.add(f"{corpus}: not compared: the reference has another {', '.join(keys)}")
             continue
-        compared += 1
+        jobs += 1
         rows.append((corpus, "CE", model, "CE", job.ce(), expected.ce(), CE_TOLERANCE))
         for k in ks:
-            name = f"RBP_{k}"
-            rows.append((corpus, "RBP", model, name, job.rbp(k), expected.rbp(k), RBP_TOLERANCE))
-    for (corpus, what_differs), jobs in not_compared.items():
-        say(f"{corpus}: {jobs} models not compared: the reference has another {what_differs}")
-    if not compared:
+            values = (job.rbp(k), expected.rbp(k))
+            rows.append((corpus, "RBP", model, f"RBP_{k}", *values, RBP_TOLERANCE))
+    for line in sorted(not_compared):
+        say(line)
+    if not jobs:
         return True
     columns = ["corpus", "kind", "model", "quantity", "measured", "reference", "tolerance"]
     table = pd.DataFrame(rows, columns=columns)
@@ -205,7 +180,7 @@ def compare_with_reference(
     say(largest.drop(columns="kind").to_string(index=False, float_format="{:.6g}".format))
     beyond = int((table["difference"] > table["tolerance"]).sum())
     verdict = f"NOT OK, {beyond} values beyond the tolerance" if beyond else "OK"
-    say(f"{compared} of {len(measured)} jobs compared with the reference: {verdict}")
+    say(f"{jobs} of {len(measured)} jobs compared with the reference: {verdict}")
     return not beyond
 
 
@@ -237,6 +212,5 @@ def comparison(
     table["difference"] = table["slope"] - table["reference"]
     published = paper.table("table1")
     published["quantity"] = ["CE" if k == "CE" else f"RBP_{k}" for k in published["k"]]
-    span = published.groupby(["family", "quantity"])["slope"].agg(["min", "max"]).reset_index()
-    span = span.rename(columns={"min": "paper_from", "max": "paper_to"})
-    return table.merge(span, on=["family", "quantity"], how="left"), fits.refused
+    span = published.groupby(["family", "quantity"])["slope"].agg(paper_from="min", paper_to="max")
+    return table.merge(span.reset_index(), on=["family", "quantity"], how="left"), fits.refused

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import errno
 import faulthandler
-import functools
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack, suppress
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -21,10 +21,9 @@ from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.measuring import Measurement, job_key, measure
 from rbpkit.models import FoundModel, find_model, load_model
-from rbpkit.ranker import Ranker
 from rbpkit.records import find_done, read_manifest, record_path, slug, summary_of
-from rbpkit.tools.study.engines import Start, in_processes, on_ray
-from rbpkit.tools.study.jobs import read_corpora, study_models
+from rbpkit.tools.study.engines import in_processes, on_ray
+from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params
 
 HOURS = 24.0  # that a job may take by default: a tokenizer can be such that it never ends
@@ -34,25 +33,18 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 @dataclass(frozen=True)
 class Job:
-    """A model on a corpus, by the names that their records carry."""
+    """A model on a corpus.
 
-    model: str
-    corpus: str
-
-
-@dataclass(frozen=True)
-class Task:
-    """A job, and all that a worker needs to know of it.
-
+    model: its name in the records.
     source: what `load_model` takes.
-    out: the folder of records.
     """
 
-    job: Job
+    model: str
     source: str
     corpus: Corpus
-    params: Params
-    out: Path
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.corpus.id}"
 
 
 @dataclass(frozen=True)
@@ -61,30 +53,20 @@ class Told:
 
     lines: for people.
     path: of the job's records; None if it failed.
-    found_done: whether they were there before.
     failure: why it failed, in one line.
     """
 
     lines: tuple[str, ...] = ()
     path: Path | None = None
-    found_done: bool = False
     failure: str = ""
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A job that could not be measured, and why, in one line."""
-
-    job: Job
-    reason: str
-
-
-@dataclass(frozen=True)
 class SweepResult:
-    """What a sweep measured or found done, and what failed; both in the order of the study."""
+    """What a sweep measured or found done, and why each job failed; both in the study's order."""
 
-    measured: tuple[Measurement, ...]
-    failures: tuple[Failure, ...]
+    measured: list[Measurement]
+    failures: dict[Job, str]
 
 
 def sweep(
@@ -108,195 +90,150 @@ def sweep(
 
     Jobs that are done are found without loading a model. Of the others, the study's last models
     come first, since a family lists its smallest model first; each is loaded once for its corpora.
-    A job that fails is told with `say` and is in the result. A job whose worker dies is tried once
-    more, alone, when all other workers have ended. Raises InputError before anything runs when the
-    study is at fault, OSError when `out` cannot be written.
+    A job that fails is told with `say` and is in the result. The jobs of a worker that dies are
+    tried once more, one by one, when all other workers have ended. Raises InputError before
+    anything runs when the study is at fault, OSError when `out` cannot be written.
     """
-    if engine == "process" and address is not None:
-        raise InputError("--address is of a Ray cluster: give --engine ray too")
-    results: dict[Job, Measurement | Failure] = {}
+    out = Path(out).expanduser().absolute()
+    planned = plan(params, out)
+    out.mkdir(parents=True, exist_ok=True)
+    results: dict[Job, Measurement | str] = {}
 
-    def settle(task: Task, told: Told) -> None:
-        results[task.job] = _result(task.job, told)
-        for line in (*told.lines, _line(task.job, results[task.job])):
+    def settle(job: Job, told: Told, found_done: bool = False) -> None:
+        for line in told.lines:
             say(line)
+        results[job] = told.failure
+        if told.path is None:
+            say(f"failed: {job}: {told.failure}")
+            return
+        summary = summary_of(told.path, read_manifest(told.path))
+        results[job] = Measurement(summary, told.path, found_done)
+        time = f" in {summary.manifest.seconds:.1f} s"
+        state, time = ("done before", "") if found_done else ("measured", time)
+        say(f"{state}: {job}: {summary.tokens:,} tokens{time}")
 
-    tasks = tasks_of(params, Path(os.path.expanduser(out)).absolute())
-    left = []
-    for task, path in found_done(tasks):
-        if path is None:
-            left.append(task)
-        else:
-            settle(task, Told(path=path, found_done=True))
-    models = [list(of_model) for _, of_model in groupby(left, key=lambda task: task.source)]
+    for job, path in planned:
+        if path is not None:
+            settle(job, Told(path=path), found_done=True)
+    left = [job for job, path in planned if path is None]
+    models = [list(jobs) for _, jobs in groupby(left, key=lambda job: job.source)]
     models.reverse()  # a family lists its smallest model first; the largest job must not come last
+    count = max(1, min(workers or (len(models) if engine == "ray" else 1), len(models)))
+    if engine == "ray" and models:
+        workers_of = on_ray(params.device, address, workers)
+    else:
+        workers_of = in_processes(count)
     died = []
-    with ExitStack() as stack:
-        start: Start
-        if engine == "ray" and models:
-            count = workers or len(models)
-            start = stack.enter_context(on_ray(params, address, workers))
-        else:
-            count = max(1, min(workers or 1, len(models)))
-            start = stack.enter_context(in_processes(count))
-            progress = progress and count == 1
-        for task, told in _measured(models, start, count, hours, progress):
-            if told is None:
-                died.append(task)
+    with workers_of as submit:
+        how = (params, out, hours, progress and count == 1 and engine == "process")
+
+        def begin(number: int, jobs: list[Job]) -> Future[list[Told]]:
+            return submit(number, measure_model, jobs, *how)
+
+        for jobs, all_told in _finished(models, begin, count):
+            if all_told is None:
+                died += jobs
             else:
-                settle(task, told)
-        for task in died:  # alone, since it may have been short of memory
-            for _, told in _measured([[task]], start, 1, hours, progress):
-                fault = f"its worker died twice, of too little memory or after {hours:g} hours"
-                settle(task, told or Told(failure=fault))
-    in_order = [results[task.job] for task in tasks]
-    measured = [result for result in in_order if isinstance(result, Measurement)]
-    failures = [result for result in in_order if isinstance(result, Failure)]
-    return SweepResult(tuple(measured), tuple(failures))
+                for job, told in zip(jobs, all_told, strict=True):
+                    settle(job, told)
+        for job in died:  # alone, since it may have been short of memory
+            [(_, all_told)] = _finished([[job]], begin, 1)
+            fault = f"its worker died twice, of too little memory or after {hours:g} hours"
+            [told] = all_told or [Told(failure=fault)]
+            settle(job, told)
+    in_order = {job: results[job] for job, _ in planned}
+    measured = [result for result in in_order.values() if isinstance(result, Measurement)]
+    failures = {job: result for job, result in in_order.items() if isinstance(result, str)}
+    return SweepResult(measured, failures)
 
 
-def tasks_of(params: Params, out: Path) -> list[Task]:
-    """All jobs of the study, in its order. Raises InputError when it is at fault."""
-    models = study_models(params)
-    for source in models.values():
-        find_model(source, **params.files_of(source))
+def plan(params: Params, out: Path) -> list[tuple[Job, Path | None]]:
+    """All jobs of the study in its order, each with its records, or None if it is left to do.
+
+    No model is loaded: its revision and its context are read from its files. Raises InputError for
+    a model or a corpus that is not there, and for two of one name.
+    """
+    found = []
+    for source in model_sources(params):
+        found.append((source, find_model(source, dtype=params.dtype, **params.files_of(source))))
     corpora = read_corpora(params)
-    tasks = []
-    for name, source in models.items():
-        folder = Path(os.path.expanduser(source))
-        if folder.is_dir():
-            source = str(folder.absolute())
-        for corpus, text in corpora.items():
-            tasks.append(Task(Job(name, corpus), source, text, params, out))
-    return tasks
+    jobs = []
+    for source, model in found:
+        for corpus in corpora:
+            job = Job(model.name, source, corpus)
+            jobs.append((job, _records_of(model, corpus, params, out)))
+    names = [str(job) for job, _ in jobs]
+    if len(set(names)) < len(names):
+        twice = max(names, key=names.count)
+        raise InputError(f"two jobs are called {twice!r}: rename one folder or file")
+    return jobs
 
 
-def found_done(tasks: Iterable[Task]) -> Iterator[tuple[Task, Path | None]]:
-    """Each job with its records, or None if it is not done with these settings.
+def _records_of(model: FoundModel, corpus: Corpus, params: Params, out: Path) -> Path | None:
+    """The records of a job if it is done; what is wrong with them, `measure` says."""
+    if any((out / slug(corpus.id)).glob(f"{slug(model.name)}.*.parquet")):  # else read no weights
+        with suppress(Exception):
+            key = job_key(model, corpus, params.max_length, params.stride)
+            return record_path(out, key) if find_done(out, key) else None
+    return None
 
-    No model is loaded for that: its revision and its context are read from its folder. Whatever
-    cannot be settled here is left to `measure`: a damaged file, for example.
+
+def _finished(
+    models: Iterable[list[Job]],
+    begin: Callable[[int, list[Job]], Future[list[Told]]],
+    count: int,
+) -> Iterator[tuple[list[Job], list[Told] | None]]:
+    """The jobs of each model, as they are done, with what is told of them; None if a worker died.
+
+    begin: gives the jobs of a model to the worker of a number; at most `count` are at work.
     """
-    find_once = functools.cache(find_model)  # it reads all of the weights
-    for task in tasks:
-        path = None
-        with suppress(Exception):  # load_model and measure say what is wrong
-            path = _records_of(task, find_once)
-        yield task, path
-
-
-def _records_of(task: Task, find: Callable[..., FoundModel]) -> Path | None:
-    folder = task.out / slug(task.job.corpus)
-    if not any(folder.glob(f"{slug(task.job.model)}.*.parquet")):
-        return None  # nothing was measured, so the weights need not be read
-    params = task.params
-    model = find(task.source, dtype=params.dtype, **params.files_of(task.source))
-    key = job_key(model, task.corpus, params.max_length, params.stride)
-    if find_done(task.out, key) is None:
-        return None
-    return record_path(task.out, key)
-
-
-def _measured(
-    models: Iterable[list[Task]], start: Start, count: int, hours: float, progress: bool
-) -> Iterator[tuple[Task, Told | None]]:
-    """What came of each job, as it comes, or None if its worker died.
-
-    models: the jobs of each model. At most `count` workers have a model each; all end with this.
-    """
-    waiting = deque(models)
-    workers: dict[int, Executor] = {}
-    idle = list(reversed(range(count)))
-    running: dict[Future[Told], tuple[int, list[Task]]] = {}
+    waiting, idle = deque(models), list(range(count))
+    running: dict[Future[list[Told]], tuple[int, list[Job]]] = {}
     while waiting or running:
         while waiting and idle:
-            tasks = waiting.popleft()
-            # The worker that became idle last has just loaded the model that was put first.
-            number = idle.pop()
-            if number not in workers:
-                workers[number] = start(number)
+            number, jobs = idle.pop(), waiting.popleft()
+            running[begin(number, jobs)] = number, jobs
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            number, jobs = running.pop(future)
+            idle.append(number)
+            error = future.exception()
+            if isinstance(error, OSError):  # no room for records
+                raise error
+            yield jobs, None if error else future.result()
+
+
+def measure_model(
+    jobs: list[Job], params: Params, out: Path, hours: float, progress: bool
+) -> list[Told]:
+    """Measure the jobs of one model, as a worker does it.
+
+    Raises OSError if there is no room for the records.
+    """
+    load = partial(load_model, dtype=params.dtype, device=params.device)
+    loaded, told = None, []
+    for job in jobs:
+        lines: list[str] = []
+        with open(os.devnull, "w") as nowhere:
+            # Ends this process whatever it does: a library need not come back.
+            faulthandler.dump_traceback_later(hours * 3600, exit=True, file=nowhere)
             try:
-                future = workers[number].submit(measure_task, tasks[0], hours, progress)
-            except BrokenExecutor:  # it was killed when it had nothing to do
-                del workers[number]
-                idle.append(number)
-                waiting.appendleft(tasks)
-            else:
-                running[future] = number, tasks
-        future = wait(running, return_when=FIRST_COMPLETED).done.pop()
-        number, tasks = running.pop(future)
-        idle.append(number)
-        error = future.exception()
-        if isinstance(error, OSError):
-            raise error
-        yield tasks.pop(0), future.result() if error is None else None
-        if tasks:
-            waiting.appendleft(tasks)
-        if error is not None or not waiting:
-            workers.pop(number).shutdown()  # its place may be waited for
-    for worker in workers.values():
-        worker.shutdown()
-
-
-def measure_task(task: Task, hours: float = HOURS, progress: bool = False) -> Told:
-    """Measure a job, as a worker does it. Raises OSError if there is no room for the records."""
-    lines: list[str] = []
-    with open(os.devnull, "w") as nowhere:
-        # Ends this process whatever it does: a library need not come back.
-        faulthandler.dump_traceback_later(hours * 3600, exit=True, file=nowhere)
-        try:
-            measured = measure(
-                _model_of(task),
-                task.corpus,
-                task.out,
-                max_length=task.params.max_length,
-                stride=task.params.stride,
-                batch_tokens=task.params.batch_tokens,
-                progress=progress,
-                say=lines.append,
-            )
-        except BaseException as error:  # of every kind; a panic in Rust is no Exception
-            if isinstance(error, OSError) and error.errno in _NO_ROOM:
-                raise OSError(error.errno, error.strerror, error.filename) from None
-            fault = str(error) if isinstance(error, InputError) else one_line(error)
-            return Told(tuple(lines), failure=" ".join(fault.split()))
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-    return Told(tuple(lines), measured.path, measured.found_done)
-
-
-_loaded: dict[object, Ranker] = {}
-"""The model of this worker's last job, which may be that of the next one."""
-
-
-def _model_of(task: Task) -> Ranker:
-    """The model of a job, loaded unless it was that of the last job."""
-    asked = (task.source, task.params)
-    if asked not in _loaded:
-        _loaded.clear()  # before there is a second one in memory
-        _loaded[asked] = load_model(
-            task.source,
-            dtype=task.params.dtype,
-            device=task.params.device,
-            **task.params.files_of(task.source),
-        )
-    return _loaded[asked]
-
-
-def _result(job: Job, told: Told) -> Measurement | Failure:
-    if told.path is None:
-        return Failure(job, told.failure)
-    summary = summary_of(told.path, read_manifest(told.path))
-    return Measurement(summary, told.path, told.found_done)
-
-
-def _line(job: Job, result: Measurement | Failure) -> str:
-    """What came of a job, for people."""
-    if isinstance(result, Failure):
-        return f"failed: {job.model} on {job.corpus}: {result.reason}"
-    manifest = result.summary.manifest
-    what = f"{manifest.model} on {manifest.corpus}: {manifest.tokens:,} tokens"
-    if result.found_done:
-        return f"done before: {what}"
-    speed = manifest.tokens / max(manifest.seconds, 1e-9)
-    return f"measured: {what} in {manifest.seconds:.1f} s ({speed:,.0f} tokens/s)"
+                loaded = loaded or load(job.source, **params.files_of(job.source))
+                measured = measure(
+                    loaded,
+                    job.corpus,
+                    out,
+                    max_length=params.max_length,
+                    stride=params.stride,
+                    batch_tokens=params.batch_tokens,
+                    progress=progress,
+                    say=lines.append,
+                )
+                told.append(Told(tuple(lines), measured.path))
+            except BaseException as error:  # of every kind; a panic in Rust is no Exception
+                if isinstance(error, OSError) and error.errno in _NO_ROOM:
+                    raise OSError(error.errno, error.strerror, error.filename) from None
+                fault = str(error) if isinstance(error, InputError) else one_line(error)
+                told.append(Told(tuple(lines), failure=fault))
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+    return told
