@@ -424,6 +424,6 @@ def _parts(folder: Path, pattern: str) -> list[Path]:
         count = int(count_in_name[1]) if count_in_name else 1
     if len(files) < count:
         raise InputError(
-            f"{folder}: only {len(files)} of {count} files of {pattern}; run `rbpkit fetch` online"
+            f"{folder}: only {len(files)} of {count} files of {pattern}; download the others"
         )
     return files

@@ -19,21 +19,12 @@ _WAYS_OUT = {
 class InputError(ValueError):
     """Something that the user gave cannot be used: a path, a field, a key, a model, a number.
 
-    The message is one plain line that says what was wrong, where, and the way out;
-    the command line prints it and exits with `status`.
+    The message is one plain line that says what was wrong, where, and the way out.
     """
-
-    status = 2
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback: one line in a notebook, too."""
         return [f"{type(self).__name__}: {self}"]
-
-
-class JobError(InputError):
-    """What the user gave can be used, but a job failed in the middle, as when a server dies."""
-
-    status = 1
 
 
 def check_whole(key: str, value: object, least: int) -> None:

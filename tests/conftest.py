@@ -4,7 +4,7 @@ import importlib.util
 import json
 import shutil
 import sys
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -54,25 +54,22 @@ def figures_and_threads_as_before():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-class InThisProcess(Executor):
+def in_this_process(number, function, *given) -> Future:
     """A worker of a sweep that does things when they are submitted."""
-
-    def submit(self, function, /, *arguments):
-        done = Future()
-        done.set_result(function(*arguments))
-        return done
+    done = Future()
+    try:
+        done.set_result(function(*given))
+    except OSError as error:
+        done.set_exception(error)
+    return done
 
 
 @pytest.fixture(autouse=True)
-def in_this_process(monkeypatch):
+def only_worker_here(monkeypatch):
     """A sweep's only worker starts no process, which would import torch again."""
 
-    def start(number):
-        sweep._loaded.clear()
-        return InThisProcess()
-
     def in_processes(count):
-        return engines.in_processes(count) if count > 1 else nullcontext(start)
+        return engines.in_processes(count) if count > 1 else nullcontext(in_this_process)
 
     monkeypatch.setattr(sweep, "in_processes", in_processes)
 

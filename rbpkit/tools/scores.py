@@ -87,6 +87,8 @@ class ScoreTable(Ranker):
         family: str,
         tokenizer: Any = None,
     ) -> None:
+        if table.empty:
+            raise InputError(f"{name}: the table has no rows")
         if "rank" in table:  # R = n_greater + n_equal + 1
             table = table.assign(n_greater=table["rank"] - 1 - table.get("n_equal", 0))
         missing = [column for column in NEEDED if column not in table]

