@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,8 +21,7 @@ from transformers import (
 )
 from transformers.integrations import is_deepspeed_zero3_enabled
 
-from rbpkit.corpora import Corpus
-from rbpkit.errors import InputError, check_whole
+from rbpkit.errors import InputError
 from rbpkit.measuring import Measurement, measure, opened_corpus
 
 logger = logging.getLogger(__name__)
@@ -41,9 +40,9 @@ class RBPCallback(TrainerCallback):
 
     The model is measured in the dtype of its weights, without autocast. Training goes on as it
     would without the callback, to the bit. If a measurement fails (NaN, too little memory), there
-    is a warning and its values are NaN. Of several processes the first one measures. InputError
-    comes before training, as the longest document is measured at once: for what `measure` cannot
-    use, and for weights that are split among processes (FSDP, ZeRO stage 3).
+    is a warning and its values are NaN. Of several processes the first one measures. The text is
+    measured once at once, so that InputError comes before training: for what `measure` cannot use,
+    and for weights that are split among processes (FSDP, ZeRO stage 3).
     """
 
     def __init__(
@@ -56,18 +55,13 @@ class RBPCallback(TrainerCallback):
     ) -> None:
         if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
             raise InputError("RBPCallback: weights split among processes; use DDP or ZeRO 1 or 2")
-        for k in ks:
-            check_whole("ks", k, 1)
         self.result: Measurement | None = None
         self._trainer = trainer
         self._ks = tuple(ks)
         self._corpus = opened_corpus(corpus)
         self._options = {"tokenizer": tokenizer or trainer.processing_class, **options}
         if trainer.is_world_process_zero():
-            # What `measure` refuses, it refuses now and not after hours of training.
-            model = cast(PreTrainedModel, trainer.model)
-            with _undisturbed(model):
-                measure(model, _trial(self._corpus), **{**self._options, "out": None})
+            self._measured(trainer.model, out=None)
 
     def on_evaluate(
         self,
@@ -79,34 +73,24 @@ class RBPCallback(TrainerCallback):
         """Measure in the first process; log, and add to the metrics, in every process."""
         from accelerate.utils import broadcast_object_list
 
-        logs = None
+        logs = dict.fromkeys([*(f"eval_rbp_{k}" for k in self._ks), "eval_ce"], math.nan)
         if state.is_world_process_zero:
-            logs = self._measured(kwargs["model"], state.global_step)
+            try:
+                logs = self._measured(kwargs["model"])
+            except (InputError, OSError) as error:  # a full disk must not end hours of training
+                logger.warning("step %d is not measured: %s", state.global_step, error)
         # Every process needs the values, because each decides by them which model is the best.
-        logs = broadcast_object_list([logs])[0]
+        [logs] = broadcast_object_list([logs])
         self._trainer.log(dict(logs))  # a copy, because `log` adds the epoch to what it is given
         kwargs["metrics"].update(logs)
 
-    def _measured(self, model: PreTrainedModel, step: int) -> dict[str, float]:
-        """RBP_k and CE by their names in the log; NaN if they cannot be measured."""
-        names = [*(f"eval_rbp_{k}" for k in self._ks), "eval_ce"]
-        try:
-            with _undisturbed(model):
-                self.result = measure(model, self._corpus, say=logger.info, **self._options)
-        except (InputError, OSError) as error:  # a full disk must not end hours of training
-            logger.warning("step %d is not measured: %s", step, error)
-            return dict.fromkeys(names, math.nan)
-        values = [*self.result.rbp(np.array(self._ks)).tolist(), self.result.ce()]
-        return dict(zip(names, values, strict=True))
-
-
-def _trial(corpus: Corpus) -> Corpus:
-    """The longest document alone; after prompts the shortest, as a long one may not fit."""
-    lengths = [len(document) for document in corpus.documents]
-    if corpus.prompts is None:
-        return Corpus(corpus.id, (corpus.documents[np.argmax(lengths)],))
-    shortest = np.argmin(lengths)
-    return Corpus(corpus.id, (corpus.documents[shortest],), prompts=(corpus.prompts[shortest],))
+    def _measured(self, model: Any, **more: Any) -> dict[str, float]:
+        """RBP_k and CE by their names in the log."""
+        options = {**self._options, **more}
+        with _undisturbed(model):
+            self.result = measure(model, self._corpus, say=logger.info, **options)
+        values = {f"eval_rbp_{k}": float(self.result.rbp(k)) for k in self._ks}
+        return values | {"eval_ce": self.result.ce()}
 
 
 @contextmanager

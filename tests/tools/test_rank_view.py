@@ -1,6 +1,5 @@
 """The rank view: the ranks of `measure`, bytes that add up, a page that hides nothing."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,11 +136,9 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     assert Path(out.strip()).read_text(encoding="utf-8") == page(seen)
     assert f"RBP_10 {seen.rbp(10):.4f}" in err
     Path("empty.py").touch()
-    os.mkfifo("pipe")  # as a device: writing would put a file in its place
-    for wrong in (("mean.py", "--top", 0), ("mean.py", "--out", "pipe"), ("empty.py",)):
+    for wrong in (("mean.py", "--top", 0), ("empty.py",)):
         status, out, err = rbpkit(*asked, *wrong)
         assert (status, out) == (2, "") and err.count("\n") == 1, err
-    assert Path("pipe").is_fifo()
     asked = ["look", "--corpus", "pocket:humaneval", "--documents", 4, "--max-length", 20]
     asked += ["--model", families.model_folder("Pythia", 0), families.model_folder("OPT", 0)]
     status, out, err = rbpkit(*asked, "--document", 3, "--out", "two.html")

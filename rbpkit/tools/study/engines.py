@@ -96,7 +96,7 @@ def on_ray(device: str | None, address: str | None, count: int | None) -> Iterat
         import ray
     except ImportError:
         raise InputError("--engine ray needs Ray: pip install 'rbpkit[cluster]'") from None
-    new_cluster = {}
+    new_cluster: dict[str, Any] = {}
     if not address:
         new_cluster = {"num_cpus": count or cores(), "include_dashboard": False}
     handler = signal.getsignal(signal.SIGTERM)

@@ -12,31 +12,29 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import nbformat
 import numpy as np
-import pandas as pd
 import papermill
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from papermill.iorw import load_notebook_node
 from papermill.parameterize import parameterize_notebook
-from PIL import Image, ImageFilter
+from PIL import Image, ImageChops, ImageFilter
 from traitlets.config import Config
 
 import rbpkit
-from rbpkit.errors import InputError, nearest
+from rbpkit.errors import InputError
 from rbpkit.writing import write_whole
 
 # The kernel warns that its local socket is not encrypted, and logs its own end as an error.
 QUIET_KERNEL = ["--log-level=CRITICAL"]
 FOLDS = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
 SAME_LEVELS = 24  # of 255: how much colours may differ in pictures that look the same
-SAME_DIGITS = 1e-4  # relative: numbers of a figure's points that are nearer to each other are equal
 
 
 def socket_files() -> Config:
@@ -68,13 +66,11 @@ def notebook_names() -> list[str]:
 
 
 def notebook_called(name: str) -> str:
-    """The notebook with a number ("03") or a name; InputError, with the nearest, if none has it."""
-    names = notebook_names()
-    stem = Path(name).stem
-    for known in names:
-        if stem == known or stem.zfill(2) == known[:2]:
+    """The notebook with a number ("03") or a name; InputError if none has it."""
+    for known in notebook_names():
+        if name == known or name.zfill(2) == known[:2]:
             return known
-    raise InputError(f"no notebook {name!r}{nearest(stem, names)}; there are {', '.join(names)}")
+    raise InputError(f"no notebook {name!r}; there are {', '.join(notebook_names())}")
 
 
 def from_twin(name: str) -> nbformat.NotebookNode:
@@ -120,58 +116,31 @@ def execute(name: str, notebook: nbformat.NotebookNode) -> None:
 def build(name: str) -> Path:
     """Make and execute `notebooks/NAME.ipynb`; write its figures into `figures/`.
 
-    A picture that looks the same as before (`looks_same`) stays as it is, and so do points
-    that differ in late digits. Raises InputError if a cell fails; the old files stay.
+    A picture that looks the same as before stays as it is. Raises InputError if a
+    cell fails; the old files stay.
     """
     notebook, folder = from_twin(name), notebooks_dir()
     [parameters] = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
     as_committed = parameters.source
+    figures = folder.parent / "figures"
     with tempfile.TemporaryDirectory() as made:
         parameters.source += f"\nfigures_dir = {made!r}"
         execute(name, notebook)
-        _store_figures(Path(made), folder.parent / "figures")
+        for new in Path(made).iterdir():
+            old, data = figures / new.name, new.read_bytes()
+            if new.suffix == ".png":
+                data = kept([old.read_bytes()] if old.exists() else [], data)
+            write_whole(figures, {new.name: data})
     parameters.source = as_committed
     notebook.metadata.pop("widgets", None)
     path = folder / f"{name}.ipynb"
-    _keep_pictures(notebook, path)
+    before = nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
+    old_pictures = [base64.b64decode(shown["image/png"]) for shown in _pictures(before)]
+    for shown in _pictures(notebook):
+        picture = kept(old_pictures, base64.b64decode(shown["image/png"]))
+        shown["image/png"] = base64.b64encode(picture).decode()
     write_whole(folder, {path.name: nbformat.writes(notebook).encode()})
     return path
-
-
-def _store_figures(made: Path, figures: Path) -> None:
-    """Write what a notebook made into `figures`, except files that show the same as before."""
-    files = {}
-    for path in made.iterdir():
-        old = figures / path.name
-        if not (old.exists() and _shows_same(old, path)):
-            new = path.read_bytes()
-            files[path.name] = with_palette(new) if path.suffix == ".png" else new
-    write_whole(figures, files)
-
-
-def _shows_same(old: Path, new: Path) -> bool:
-    """Whether pictures look the same, or points differ in digits that a processor decides."""
-    if new.suffix == ".png":
-        return looks_same(old.read_bytes(), new.read_bytes())
-    if new.suffix != ".csv":
-        return False
-    try:
-        pd.testing.assert_frame_equal(pd.read_csv(old), pd.read_csv(new), rtol=SAME_DIGITS)
-    except AssertionError:
-        return False
-    return True
-
-
-def _keep_pictures(notebook: nbformat.NotebookNode, path: Path) -> None:
-    """Give each output the bytes of an old picture that looks the same, or else a palette."""
-    old_pictures = []
-    if path.exists():
-        old_pictures = [data["image/png"] for data in _pictures(nbformat.read(path, as_version=4))]
-    for data in _pictures(notebook):
-        new = base64.b64decode(data["image/png"])
-        same = [old for old in old_pictures if looks_same(base64.b64decode(old), new)]
-        smaller = base64.b64encode(with_palette(new)).decode()
-        data["image/png"] = same[0] if same else smaller
 
 
 def _pictures(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
@@ -182,14 +151,32 @@ def _pictures(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode
                 yield output.data
 
 
-def with_palette(png: bytes) -> bytes:
-    """The picture in its 256 most different colours, which makes it a third as large."""
-    picture = Image.open(io.BytesIO(png))
-    few_colours = picture.convert("RGB").quantize(
+def kept(old: Iterable[bytes], new: bytes) -> bytes:
+    """The first of the old PNGs that looks the same as the new one, which else gets a palette.
+
+    Those that look the same differ in nothing but their palettes, and the edges of lines and
+    letters: they have the same size, and no pixel of either is darker or lighter, by more than
+    `SAME_LEVELS`, than all of the nine pixels around its place in the other.
+    """
+    picture = Image.open(io.BytesIO(new)).convert("RGB")
+    for png in old:
+        other = Image.open(io.BytesIO(png)).convert("RGB")
+        if other.size != picture.size:
+            continue
+        too_far = 0
+        for one, two in ((picture, other), (other, picture)):
+            darker = ImageChops.subtract(two.filter(ImageFilter.MinFilter(3)), one)
+            lighter = ImageChops.subtract(one, two.filter(ImageFilter.MaxFilter(3)))
+            beyond = ImageChops.lighter(darker, lighter)
+            too_far = max(too_far, int(np.asarray(beyond).max()))
+        if too_far <= SAME_LEVELS:
+            return png
+    # Its 256 most different colours make it a third as large.
+    few_colours = picture.quantize(
         256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
     )
     smaller = io.BytesIO()
-    few_colours.save(smaller, "PNG", optimize=True, dpi=picture.info.get("dpi"))
+    few_colours.save(smaller, "PNG", optimize=True, dpi=Image.open(io.BytesIO(new)).info.get("dpi"))
     return smaller.getvalue()
 
 
@@ -209,34 +196,6 @@ def run(name: str, parameters: dict[str, Any], out: Path) -> Path:
     return out / path.name
 
 
-def _main() -> None:
-    """Build the notebooks named on the command line, or all."""
-    try:
-        for name in sys.argv[1:] or notebook_names():
-            print(build(notebook_called(name)).name)
-    except InputError as error:
-        print(f"rbpkit: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-def looks_same(old: bytes, new: bytes) -> bool:
-    """Whether two PNGs differ in nothing but their palettes, and the edges of lines and letters.
-
-    They have the same size, and no pixel of either is darker or lighter, by more than
-    `SAME_LEVELS`, than all of the nine pixels around its place in the other.
-    """
-    first, second = (Image.open(io.BytesIO(png)).convert("RGB") for png in (old, new))
-    return first.size == second.size and _is_near(first, second) and _is_near(second, first)
-
-
-def _is_near(picture: Image.Image, other: Image.Image) -> bool:
-    """Whether each pixel of `picture` is as dark as one of the nine around its place in `other`."""
-    pixels = np.asarray(picture, dtype=int)
-    darkest = np.asarray(other.filter(ImageFilter.MinFilter(3)), dtype=int)
-    lightest = np.asarray(other.filter(ImageFilter.MaxFilter(3)), dtype=int)
-    is_between = (pixels >= darkest - SAME_LEVELS) & (pixels <= lightest + SAME_LEVELS)
-    return bool(is_between.all())
-
-
 if __name__ == "__main__":
-    _main()
+    for name in sys.argv[1:] or notebook_names():
+        print(build(notebook_called(name)).name)
