@@ -22,7 +22,7 @@ from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import EncodedCorpus, EncodedDocument
-from rbpkit.errors import InputError, check_whole
+from rbpkit.errors import InputError
 from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measure
 from rbpkit.models import load_model
 
@@ -42,8 +42,7 @@ class RankingLM(TemplateLM):
 
     A continuation is greedy if every token of it has rank 1 (Eq. 3), so ties count against the
     model. It is never cut; a longer context loses its beginning. Raises InputError for a
-    continuation that does not fit, for a tokenizer without a token that begins or ends a text, and
-    as `load_model`.
+    continuation that is empty or does not fit, and as `load_model`.
     """
 
     def __init__(
@@ -58,16 +57,11 @@ class RankingLM(TemplateLM):
         **loading: Any,
     ) -> None:
         super().__init__()
-        if max_length is not None:
-            check_whole("max_length", max_length, 2)
-        check_whole("batch_tokens", batch_tokens, 1)
         # The harness asks for cuda:0 if nothing is named, whether there is one or not.
         if device is not None and device.startswith("cuda") and not torch.cuda.is_available():
             device = None
         self.loaded = load_model(pretrained, device=device, **loading)
         self.tokenizer = self.loaded.tokenizer
-        if self.tokenizer.bos_token_id is None and self.tokenizer.eos_token_id is None:
-            raise InputError(f"{pretrained}: its tokenizer has no token that begins or ends a text")
         self.max_length = max_length or self.loaded.context or MAX_LENGTH
         self._records = records
         self._batch_tokens = batch_tokens
@@ -143,12 +137,9 @@ class RankingLM(TemplateLM):
             before, after = self._encode_pair(context, continuation)
             # White space at the end of a context goes to the continuation, so nothing may be left.
             return [(before or [self.prefix_token_id], after)]
+        prefix = [self.prefix_token_id]
         ids = self.tok_encode(continuation, add_special_tokens=False)
-        if not ids:
-            raise InputError("a request without a continuation: there is nothing to score")
-        if ids[0] == self.prefix_token_id:
-            return [(ids[:1], ids[1:])]
-        return [([self.prefix_token_id], ids)]
+        return [(prefix, ids[1:] if ids[:1] == prefix else ids)]
 
     def _windows(self, text: str) -> Iterator[tuple[Tokens, Tokens]]:
         """The windows of a text: what was scored before, and what is scored in this one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from rbpkit.checkpoints import located, read_tokenizer
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch, EncodedCorpus, EncodedDocument
 from rbpkit.errors import InputError, reason
@@ -24,7 +23,7 @@ from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import logit_ranks
 from rbpkit.records import COLUMNS
 
-NEEDED = ("document", "position", "target", "nll", "n_greater")
+NEEDED = "document, position, target, nll, and rank or n_greater"
 PLACES = ["document", "position"]
 
 
@@ -68,53 +67,40 @@ class ScoreTable(Ranker):
         n_greater. If there are any: n_equal, p_max, entropy, as in records. Without n_equal, the
         rank decides.
     name, family, S, V: as of a `Ranker`; its revision is a sha256 of these columns.
-    tokenizer: the model's own; with it the targets are compared with the text.
 
     Raises InputError for a column that is missing or holds no numbers. What no model can give, as a
     rank above V or a loss below ln R, is refused as in all records.
     """
 
     dtype = device = "table"
+    tokenizer = None
     is_tried = False  # its rows are what they are
 
-    def __init__(
-        self,
-        table: pd.DataFrame,
-        *,
-        name: str,
-        S: int,
-        V: int,
-        family: str,
-        tokenizer: Any = None,
-    ) -> None:
-        if table.empty:
-            raise InputError(f"{name}: the table has no rows")
+    def __init__(self, table: pd.DataFrame, *, name: str, S: int, V: int, family: str) -> None:
         if "rank" in table:  # R = n_greater + n_equal + 1
             table = table.assign(n_greater=table["rank"] - 1 - table.get("n_equal", 0))
-        missing = [column for column in NEEDED if column not in table]
-        if missing:
-            needed = f"{', '.join(NEEDED)} (or rank in the place of n_greater)"
-            raise InputError(f"{name}: no column {missing[0]}; a table of scores needs {needed}")
         kinds = {column: kind for column, kind in COLUMNS.items() if column in table}
-        with reason(f"{name}: the columns must hold numbers, and none missing"):
-            known = table[list(kinds)].astype(kinds)
-        whole = [column for column, kind in kinds.items() if kind is np.int32]
-        if (known[whole] != table[whole]).any(axis=None):
-            raise InputError(f"{name}: {', '.join(whole)} must hold whole numbers below 2^31")
-        self._table = known.sort_values(PLACES).set_index(PLACES)
+        with reason(f"{name}: a table of scores needs numbers, and none missing, in {NEEDED}"):
+            known = table.astype(kinds)[[*kinds]]
+            whole = [column for column, kind in kinds.items() if kind is np.int32]
+            if table.empty:
+                raise ValueError("it has no rows")
+            if (known[whole] != table[whole]).any(axis=None):
+                raise ValueError("whole numbers below 2^31")
+            self._table = known.sort_values(PLACES).set_index(PLACES)
+            self._table[["target", "nll", "n_greater"]]  # a KeyError for one that is missing
         content = pd.util.hash_pandas_object(self._table).to_numpy()
         self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
         self.name, self.family, self.S, self.V = name, family, S, V
-        self.tokenizer = tokenizer
 
     def encode(self, corpus: Corpus, max_length: int, stride: int = 0) -> EncodedCorpus:
         """The documents as the table has them: their tokens are the targets at their positions.
 
-        Documents and positions without a row are counted in `left_out`. With a tokenizer they are
-        those that it scores; without one those before a document's last row.
+        Documents of the corpus without a row, and positions without one before a document's last,
+        are counted in `left_out`.
 
         InputError for a document that the corpus does not have, for a position that is not
-        below `max_length`, for a stride, and for a target that is not the tokenizer's.
+        below `max_length`, and for a stride.
         """
         if stride:
             raise InputError(f"stride={stride}: a table of scores has no windows; leave it out")
@@ -132,37 +118,17 @@ class ScoreTable(Ranker):
             ids[positions] = rows["target"]
             scored = np.isin(np.arange(1, length), positions)
             documents.append(EncodedDocument(int(number), ids, scored))
-        about = (corpus.id, corpus.fingerprint, max_length)
-        found = whole = EncodedCorpus(*about, tuple(documents), skipped=0)
-        if self.tokenizer is None:
-            absent = sum(map(bool, corpus.documents)) - len(documents)
-            lacks = sum(len(document.scored) for document in documents) - found.tokens
-        else:
-            whole = super().encode(corpus, max_length)
-            self._check_targets(whole)
-            absent = whole.scored_documents - len(documents)
-            lacks = whole.tokens - found.tokens
-        if not absent and not lacks:
-            return replace(whole, documents=found.documents)
+        absent = sum(map(bool, corpus.documents)) - len(documents)
+        lacks = sum(int((~document.scored).sum()) for document in documents)
         holes = f"{absent:,} document(s) and {lacks:,} token(s) without a row in the table"
-        return replace(found, left_out=", ".join(filter(None, [whole.left_out, holes])))
-
-    def _check_targets(self, whole: EncodedCorpus) -> None:
-        """InputError for a row whose target is not the token that the tokenizer has there."""
-        parts = []
-        for batch in self.batches(whole, batch_tokens=8192):
-            places = pd.MultiIndex.from_arrays([batch.documents, batch.positions])
-            parts.append(pd.Series(batch.targets, places))
-        given = self._table["target"]
-        expected = pd.concat(parts).reindex(given.index, fill_value=-1)
-        differs = given[given != expected]
-        if len(differs):
-            place = differs.index[0]
-            raise InputError(
-                f"{self.name}: document {place[0]}, position {place[1]}: the table's target is"
-                f" {given[place]}, the tokenizer's {expected[place]} (-1: none is scored there);"
-                " documents are numbered in the order of the protocol, from 0"
-            )
+        return EncodedCorpus(
+            corpus=corpus.id,
+            fingerprint=corpus.fingerprint,
+            max_length=max_length,
+            documents=tuple(documents),
+            skipped=0,
+            left_out=holes if absent or lacks else "",
+        )
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:
         """The rows of these tokens."""
@@ -178,12 +144,9 @@ def score_table(
     family: str | None,
     size: int | None,
     vocabulary: int | None,
-    tokenizer: str | None,
     **others: Any,
 ) -> ScoreTable:
     """The model of a table in a file, CSV or Parquet, by default called as the file.
-
-    tokenizer: a folder or hub id.
 
     Raises InputError for a file that cannot be read, without S and V, and as `ScoreTable`.
     """
@@ -192,15 +155,5 @@ def score_table(
         raise InputError(f"{path}: of a table of scores give --size (S) and --vocabulary (V)")
     with reason(f"{path}: not a table that can be read"):
         table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    own: Any = None
-    if tokenizer is not None:
-        with reason(f"{tokenizer}: no tokenizer there"):
-            own = read_tokenizer(located(tokenizer)[0])
-    return ScoreTable(
-        table,
-        name=name or path.stem,
-        S=size,
-        V=vocabulary,
-        family=family or "scores",
-        tokenizer=own,
-    )
+    known = {"name": name or path.stem, "family": family or "scores"}
+    return ScoreTable(table, **known, S=size, V=vocabulary)

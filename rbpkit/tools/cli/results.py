@@ -130,7 +130,9 @@ def _check_families(
                     " them (--family NAME=PATTERN)"
                 )
         names = ", ".join(one.manifest.model for one in models)
-        say(f"{family} on {corpus}: {len(models)} models{f' ({names})' if len(models) <= 8 else ''}")
+        say(
+            f"{family} on {corpus}: {len(models)} models{f' ({names})' if len(models) <= 8 else ''}"
+        )
 
 
 def _with_axis(summaries: Sequence[Summary], x: str) -> list[Summary]:

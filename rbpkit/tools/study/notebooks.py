@@ -172,9 +172,7 @@ def kept(old: Iterable[bytes], new: bytes) -> bytes:
         if too_far <= SAME_LEVELS:
             return png
     # Its 256 most different colours make it a third as large.
-    few_colours = picture.quantize(
-        256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
-    )
+    few_colours = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     smaller = io.BytesIO()
     few_colours.save(smaller, "PNG", optimize=True, dpi=Image.open(io.BytesIO(new)).info.get("dpi"))
     return smaller.getvalue()

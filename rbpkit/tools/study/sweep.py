@@ -97,53 +97,47 @@ def sweep(
     out = Path(out).expanduser().absolute()
     planned = plan(params, out)
     out.mkdir(parents=True, exist_ok=True)
-    results: dict[Job, Measurement | str] = {}
+    results: dict[Job, Measurement | str] = {job: "" for job, _ in planned}  # or why it failed
 
     def settle(job: Job, told: Told, found_done: bool = False) -> None:
-        for line in told.lines:
-            say(line)
         results[job] = told.failure
-        if told.path is None:
-            say(f"failed: {job}: {told.failure}")
-            return
-        summary = summary_of(told.path, read_manifest(told.path))
-        results[job] = Measurement(summary, told.path, found_done)
-        time = f" in {summary.manifest.seconds:.1f} s"
-        state, time = ("done before", "") if found_done else ("measured", time)
-        say(f"{state}: {job}: {summary.tokens:,} tokens{time}")
+        line = f"failed: {job}: {told.failure}"
+        if told.path is not None:
+            summary = summary_of(told.path, read_manifest(told.path))
+            results[job] = Measurement(summary, told.path, found_done)
+            took = f"measured in {summary.manifest.seconds:.1f} s"
+            line = f"{'done before' if found_done else took}: {job}: {summary.tokens:,} tokens"
+        for said in (*told.lines, line):
+            say(said)
 
+    left = []
     for job, path in planned:
-        if path is not None:
+        if path is None:
+            left.append(job)
+        else:
             settle(job, Told(path=path), found_done=True)
-    left = [job for job, path in planned if path is None]
     models = [list(jobs) for _, jobs in groupby(left, key=lambda job: job.source)]
     models.reverse()  # a family lists its smallest model first; the largest job must not come last
-    count = max(1, min(workers or (len(models) if engine == "ray" else 1), len(models)))
-    if engine == "ray" and models:
-        workers_of = on_ray(params.device, address, workers)
-    else:
-        workers_of = in_processes(count)
-    died = []
-    with workers_of as submit:
-        how = (params, out, hours, progress and count == 1 and engine == "process")
+    on_cluster = engine == "ray" and bool(models)
+    count = workers or (len(models) if on_cluster else 1)
+    with on_ray(params.device, address, workers) if on_cluster else in_processes(count) as submit:
+        how = (params, out, hours, progress and count == 1)
 
         def begin(number: int, jobs: list[Job]) -> Future[list[Told]]:
             return submit(number, measure_model, jobs, *how)
 
+        died = []
         for jobs, all_told in _finished(models, begin, count):
             if all_told is None:
                 died += jobs
-            else:
-                for job, told in zip(jobs, all_told, strict=True):
-                    settle(job, told)
+            for job, told in zip(jobs, all_told or (), strict=False):
+                settle(job, told)
         for job in died:  # alone, since it may have been short of memory
             [(_, all_told)] = _finished([[job]], begin, 1)
             fault = f"its worker died twice, of too little memory or after {hours:g} hours"
-            [told] = all_told or [Told(failure=fault)]
-            settle(job, told)
-    in_order = {job: results[job] for job, _ in planned}
-    measured = [result for result in in_order.values() if isinstance(result, Measurement)]
-    failures = {job: result for job, result in in_order.items() if isinstance(result, str)}
+            settle(job, (all_told or [Told(failure=fault)])[0])
+    measured = [result for result in results.values() if isinstance(result, Measurement)]
+    failures = {job: result for job, result in results.items() if isinstance(result, str)}
     return SweepResult(measured, failures)
 
 

@@ -104,7 +104,7 @@ def test_two_recipes_are_two_families(rbpkit, text_file, tmp_path):
     said = rbpkit(*measuring, another, "--family", "ours")[2]
     assert "now has ours" in said and "done before" in said and digests(out) == before
     status, _, err = rbpkit("fit", out, "--k", 100)
-    assert status == 0 and "ours on notes.jsonl: 1 model (a/another)" in err
+    assert status == 0 and "ours on notes.jsonl: 1 models (a/another)" in err
 
 
 def test_what_failed_is_said_and_measured_by_the_same_command(study, rbpkit, tmp_path):
