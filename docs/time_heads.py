@@ -31,9 +31,8 @@ SHAPES = ((256, 50_257, 2048), (768, 50_257, 2048), (256, 262_144, 512), (192, 4
 """Width d of the states, vocabulary V, tokens."""
 WAYS = {
     "ranks": {},
-    "with entropy": {"entropy": True},
-    "scaled, with entropy": {"entropy": True, "scale": 0.5},
-    "soft-capped, with entropy": {"entropy": True, "softcap": 30.0},
+    "scaled": {"scale": 0.5},
+    "soft-capped": {"softcap": 30.0},
 }
 ROUNDS = 7
 
