@@ -319,8 +319,10 @@ def _curve(
 
 def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
     """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
-    groups = grouped(measured, "corpus", "family").values()
-    return [curve_of(models, k) for models in groups for k in (None, *ks)]
+    curves = []
+    for models in grouped(measured, "corpus", "family").values():
+        curves += [curve_of(models, k) for k in (None, *ks)]
+    return curves
 
 
 def curves_in_ce(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:

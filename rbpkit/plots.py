@@ -41,7 +41,6 @@ class Ink(NamedTuple):
 FAMILY_MARKS = {"GPT2": "o", "OPT": "s", "Pythia": "^", "Qwen": "D", "Mamba": "P"}
 OTHER_MARKS = "vX*<>phd"  # of others, in turn
 _INKS = {family: Ink(FAMILY_COLOURS[family], mark) for family, mark in FAMILY_MARKS.items()}
-MOST_IN_A_LABEL = 60
 FAMILY_NAMES = {"GPT2": "GPT-2"}  # as prose and labels spell it
 MARKER_LOOK: dict[str, Any] = {
     "markeredgecolor": "white",
@@ -64,9 +63,9 @@ FORMATS: dict[str, dict[str, Any]] = {
 FORMAT_VARIABLE = "RBPKIT_FIGURE_FORMAT"  # of the environment, so that notebooks' kernels have it
 SAVED: dict[Any, Any] = {
     "savefig.dpi": 200,
-    "pdf.fonttype": 42,
+    "pdf.fonttype": 42,  # text stays text
     "svg.hashsalt": "rbpkit",
-}  # 42: text stays text
+}
 STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
     "figure.figsize": (WIDTH, 4.0),
@@ -129,9 +128,8 @@ def name_of(family: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A name from outside as labels spell it: cut short, and no formula."""
-    cut = name if len(name) <= MOST_IN_A_LABEL else f"{name[:MOST_IN_A_LABEL]}..."
-    return cut.replace("$", r"\$")
+    """A name from outside as labels spell it: no formula."""
+    return name.replace("$", r"\$")
 
 
 def ink_of(family: str) -> Ink:
