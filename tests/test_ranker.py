@@ -100,7 +100,9 @@ def test_from_the_command_line_as_a_plugin(bigram_source, held_out, site, rbpkit
 
     def measured(*names):
         models = [f"grams:{name}" for name in names]
-        return rbpkit("measure", "--model", *models, "--corpus", held_out, "--out", out, "--json")
+        return rbpkit(
+            "measure", "--model", *models, "--corpus", held_out, "--out", out, "--format", "json"
+        )
 
     status, table, err = measured("bigram-5", "bigram-20", "bigram-60")
     assert status == 0, err
