@@ -7,14 +7,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-# A part of what a library says -> what the user can do about it.
-_WAYS_OUT = {
-    "trust_remote_code": "load it yourself, and give the model in memory with its tokenizer",
-    "pixel_values": "it reads pictures: `rbpkit pocket captions` measures it",
-    "for this kind of AutoModel": "it is not a causal language model; if it reads pictures,"
-    " `rbpkit pocket captions` measures it",
-}
-
 
 class InputError(ValueError):
     """Something that the user gave cannot be used: a path, a field, a key, a model, a number.
@@ -74,17 +66,13 @@ def check_ties(ties: str) -> None:
 
 @contextmanager
 def reason(what: str) -> Iterator[None]:
-    """Turn whatever the libraries raise in this block into an InputError of one line.
-
-    The line begins with `what`, and ends with the way out if there is a known one.
-    """
+    """Turn whatever the libraries raise in this block into an InputError: `what`, and the error."""
     try:
         yield
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # readers have no common error; Rust's panics are no Exception
-        ways_out = [f"; {advice}" for part, advice in _WAYS_OUT.items() if part in str(error)]
-        raise InputError(f"{what} ({one_line(error)}){''.join(ways_out)}") from error
+        raise InputError(f"{what} ({one_line(error)})") from error
 
 
 def one_line(error: BaseException) -> str:

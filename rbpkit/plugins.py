@@ -162,7 +162,7 @@ def opened(model: str, **settings: Any) -> Any:
     """What the opener of its prefix makes of a model "PREFIX:REST"; None if there is none.
 
     That is a `Ranker`, or the path of a folder that is read like any other, but called REST. The
-    opener gets REST, and as keywords those arguments of `find_model` that are not about files.
+    opener gets REST, and as keywords the other arguments of `load_model`.
     Raises InputError as `offered`, and for whatever the opener raises.
     """
     prefix, _, rest = model.partition(":")

@@ -18,8 +18,7 @@ GUARANTEES = {
         test_other_settings_and_another_text_are_measured_again
         test_a_prompted_corpus_is_another_job""",
     "weights that are missing, mismatched, unused, NaN or Inf are refused, and prompt adapters": """
-        test_a_folder_with_a_fault_is_refused test_weights_that_float16_cannot_hold
-        test_an_adapter_with_a_fault_is_refused
+        test_a_folder_with_a_fault_is_refused test_an_adapter_with_a_fault_is_refused
         test_a_peft_model_in_memory_is_its_base_model_with_the_adapter""",
     "so are a model that looks ahead and ids above V": """
         test_a_model_that_looks_ahead test_a_folder_with_a_fault_is_refused""",

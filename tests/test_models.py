@@ -298,7 +298,7 @@ def test_no_code_of_a_folder_is_run(neox, tmp_path, monkeypatch):
     refused(neox, "cannot be loaded")
     edit_json(neox / "config.json", model_type="mine", auto_map={"AutoConfig": "mine.Config"})
     (neox / "mine.py").write_text("open('ran', 'w')\n")
-    refused(neox, "load it yourself")
+    refused(neox, "cannot be found")
     assert not (tmp_path / "ran").exists()
 
 
@@ -356,12 +356,6 @@ def test_a_folder_with_a_fault_is_refused(fault, neox):
     refused(neox, says)
 
 
-def test_weights_that_float16_cannot_hold(neox):
-    change(neox, UP, 1e6)
-    assert load_model(neox).head is not None
-    refused(neox, "float16", dtype="float16")
-
-
 def test_a_model_that_looks_ahead(save):
     refused(save(BertConfig(**TINY))[0], "not causal")
 
@@ -393,16 +387,16 @@ def test_a_hub_id_has_the_ids_of_its_folder(cached, neox):
 
 
 @pytest.mark.parametrize("described", [None, {}, *NAMED.split()])
-def test_text_is_cut_as_tokenizer_json_says(described, save):
+def test_text_is_cut_as_tokenizer_json_says(described, tmp_path):
     """Digits one by one, and a first token: what many classes of the library drop."""
-    folder, _ = save(LLAMA)
-    own = with_rules_of_its_own(folder)
-    (folder / "tokenizer_config.json").unlink()
+    load_tokenizer().save_pretrained(tmp_path)
+    own = with_rules_of_its_own(tmp_path)
+    (tmp_path / "tokenizer_config.json").unlink()
     if described is not None:
         about = {"tokenizer_class": described} if described else {}
         about |= {"eos_token": own.id_to_token(0)}
-        (folder / "tokenizer_config.json").write_text(json.dumps(about))
-    found = read_tokenizer(folder)
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    found = read_tokenizer(tmp_path)
     for text in SAYS:
         assert found(text)["input_ids"] == own.encode(text).ids
     assert 0 in found.all_special_ids
