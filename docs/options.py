@@ -29,6 +29,8 @@ another value is another job. [Measure](measure.md) shows the settings in use, a
 TABLE = (
     "| argument | value | default | in the key | what it is |\n| --- | --- | --- | --- | --- |\n"
 )
+# Another text has another fingerprint, which is in the key.
+IN_THE_KEY = {*JobKey.model_fields, "max_bytes"} - {"revision"}
 # Of a running program, and not of a measurement.
 LEFT_OUT = ("progress", "say")
 
@@ -52,7 +54,7 @@ def rows_of(function: Callable[..., Any]) -> str:
             f"`{name}`",
             value_of(argument.annotation),
             str(argument.default) if has_default else "",
-            "yes" if name in JobKey.model_fields and name != "revision" else "",
+            "yes" if name in IN_THE_KEY else "",
             helps[name],
         )
         rows += f"| {' | '.join(cells)} |\n"

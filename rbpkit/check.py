@@ -9,16 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PositiveInt,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError
 
-from rbpkit.errors import InputError, nearest, shown
+from rbpkit.errors import InputError, faults_found
 
 
 def _without_doubles(value: Any) -> tuple[Any, ...]:
@@ -52,19 +45,7 @@ class Shown(BaseModel):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            faults = "; ".join(map(cls._problem, error.errors()))
-            raise InputError(f"{where}: {faults}") from error
-
-    @classmethod
-    def _problem(cls, fault: Any) -> str:
-        """One fault that pydantic found, as a line: the key, what is wrong, what was given."""
-        key = str(fault["loc"][0])
-        if fault["type"] == "extra_forbidden":
-            return f"unknown setting {key!r}{nearest(key, cls.model_fields)}"
-        if fault["type"] == "missing":
-            return f"{key} is missing"
-        why = fault["msg"].removeprefix("Value error, ")
-        return f"{key}={shown(fault['input'])}: {why[0].lower()}{why[1:]}"
+            raise InputError(f"{where}: {faults_found(error)}") from error
 
 
 # Keys of a study that say how it is measured: `papermill -f` gives a notebook all of a file.
@@ -81,7 +62,7 @@ def check_parameters(names: Mapping[str, Any]) -> None:
         it adds, and `In` has the cells that were run.
 
     With records of the reader's own it says that the text speaks of other models.
-    Raises InputError, one line that names every key at fault, or if a records_dir has no records.
+    Raises InputError, one line that names every key at fault.
     """
     given = {name: names[name] for name in Shown.model_fields if name in names}
     for cell in names.get("In", ()):
@@ -89,15 +70,7 @@ def check_parameters(names: Mapping[str, Any]) -> None:
             assigned = re.findall(r"^(\w+) = ", cell, re.MULTILINE)
             given |= {name: names[name] for name in assigned if name not in OF_MEASURING}
     Shown.of(given, "papermill")
-    records_dir = names.get("records_dir")
-    if records_dir:
-        from rbpkit.records import load_summaries  # most notebooks need no records
-
-        manifests = [summary.manifest for summary in load_summaries(records_dir, checkpoint="last")]
-        models = {manifest.model for manifest in manifests}
-        families = sorted({manifest.family for manifest in manifests})
-        corpora = sorted({manifest.corpus for manifest in manifests})
+    if names.get("records_dir"):
         print(
-            f"The text speaks of the pocket models; you gave records of {len(models)} models"
-            f" ({', '.join(families)}) on {', '.join(corpora)}."
+            f"The text speaks of the pocket models, not of the records in {names['records_dir']}."
         )

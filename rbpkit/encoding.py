@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,26 +49,21 @@ class EncodedDocument:
 class EncodedCorpus:
     """A corpus under one tokenizer: the documents with a scored token, in protocol order.
 
-    corpus, fingerprint: the Corpus's id and fingerprint.
+    corpus: its id.
     max_length, stride: as `encode` was given them.
     documents: with a stride, their windows.
-    skipped: how many documents are empty or a single token, and so not in `documents`.
-    past: how many tokens are past `max_length` and left out.
     scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to, one number
         for each document with such a token; an incomplete character counts as one byte. Empty if
         they are not known.
-    left_out: what else is left out, in words; "" for nothing.
+    left_out: what is not scored, in words -> how many of it.
     """
 
     corpus: str
-    fingerprint: str
     max_length: int
     documents: tuple[EncodedDocument, ...] = field(repr=False)
-    skipped: int
     stride: int = 0
-    past: int = 0
     scored_bytes: tuple[int, ...] = field(default=(), repr=False)
-    left_out: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
@@ -131,12 +127,10 @@ def encode(
     check_whole("max_length", max_length, 2 + tokenizer.num_special_tokens_to_add())
     if stride >= max_length:
         raise InputError(f"stride={stride}: must be less than max_length, here {max_length}")
-    read: Iterator[EncodedDocument | None]
     if corpus.prompts is None:
         read = _read(corpus, tokenizer, None if stride else max_length)
     elif stride:
-        fault = "texts after prompts are not read in windows; leave it out"
-        raise InputError(f"stride={stride}: {fault}")
+        raise InputError(f"stride={stride}: texts after prompts are not read in windows")
     else:
         read = _read_after_prompts(corpus, corpus.prompts, tokenizer, max_length)
     return encoded_corpus(corpus, tokenizer, read, max_length, stride)
@@ -145,30 +139,26 @@ def encode(
 def encoded_corpus(
     corpus: Corpus,
     tokenizer: Tokenizer,
-    read: Iterable[EncodedDocument | None],
+    read: Iterable[EncodedDocument],
     max_length: int,
     stride: int = 0,
 ) -> EncodedCorpus:
     """The corpus, of what is read of each of its documents.
 
-    read: None for a document that does not fit after its prompt.
-
     Raises InputError if no document has a scored token.
     """
     documents: list[EncodedDocument] = []
     scored_bytes: list[int] = []
-    skipped = too_long = documents_cut = tokens_cut = unknown = 0
+    left_out: Counter[str] = Counter()
+    cut_off = "past max_length" if corpus.prompts is None else "at the beginning of prompts"
     ends = (tokenizer.bos_token_id, tokenizer.eos_token_id)  # may stand for unknown tokens, too
     unknown_id = None if tokenizer.unk_token_id in ends else tokenizer.unk_token_id
     for document in read:
-        if document is None:
-            too_long += 1
-            continue
-        documents_cut += document.cut > 0
-        tokens_cut += document.cut
-        unknown += int(np.count_nonzero(document.input_ids == unknown_id))
+        left_out[f"token(s) {cut_off}"] += document.cut
+        unknown = np.count_nonzero(document.input_ids == unknown_id)
+        left_out["unknown token(s), and those after them"] += int(unknown)
         if not document.scored.any():
-            skipped += 1
+            left_out["document(s) with nothing to score"] += 1
             continue
         documents += _windows(document, max_length, stride) if stride else [document]
         scored_ids = document.input_ids[1:][document.scored].tolist()
@@ -177,32 +167,19 @@ def encoded_corpus(
         inside = scored_text.strip("\ufffd")
         scored_bytes.append(len(inside.encode()) + len(scored_text) - len(inside))
 
-    after_prompts = corpus.prompts is not None
     if not documents:
-        fault = f"none of its {len(corpus.documents)} documents has two tokens to score"
-        if after_prompts:
-            fault = f"no document has a token that fits after its prompt (max_length={max_length})"
-        raise InputError(f"{corpus.id}: {fault}")
-    left_out = []
-    if after_prompts and documents_cut:
-        left_out.append(f"the beginning of {documents_cut:,} prompt(s), {tokens_cut:,} tokens")
-    if too_long:
-        limit = f"--max-length {max_length} after one token of the prompt"
-        left_out.append(f"{too_long:,} document(s) longer than {limit}")
-    if unknown:
-        left_out.append(
-            f"{unknown:,} unknown token(s) ({tokenizer.unk_token}), and those after them"
+        count = len(corpus.documents)
+        raise InputError(
+            f"{corpus.id}: none of its {count} documents has a token to score within"
+            f" max_length={max_length}"
         )
     return EncodedCorpus(
         corpus=corpus.id,
-        fingerprint=corpus.fingerprint,
         max_length=max_length,
         documents=tuple(documents),
-        skipped=skipped,
         stride=stride,
-        past=0 if after_prompts else tokens_cut,
         scored_bytes=tuple(scored_bytes),
-        left_out=", ".join(left_out),
+        left_out=dict(+left_out),  # without those that are 0
     )
 
 
@@ -211,7 +188,7 @@ def _read(
 ) -> Iterator[EncodedDocument]:
     """Each document, cut at `max_length` tokens; None cuts nothing."""
     special = special_ids(tokenizer)
-    tail = added_at_the_end(tokenizer)
+    _, tail = added_around(tokenizer)
     for number, tokens in enumerate(tokenized(corpus.documents, tokenizer)):
         whole = np.array(tokens["input_ids"], dtype=np.int32)
         ids = truncated(whole, max_length or len(whole), tail)
@@ -222,31 +199,29 @@ def _read(
 
 def _read_after_prompts(
     corpus: Corpus, prompts: Sequence[str], tokenizer: Tokenizer, max_length: int
-) -> Iterator[EncodedDocument | None]:
-    """Each document after its prompt, whose beginning is cut off; None if it does not fit.
+) -> Iterator[EncodedDocument]:
+    """Each document after its prompt, whose beginning is cut off; nothing is scored if it does not
+    fit.
 
     Tokens may begin in the prompt and end in the document. So their places in the text decide what
     is scored, and not how many tokens the prompt alone would have.
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise InputError(f"{corpus.id}: prompts need a tokenizer that tells its tokens' places")
     special = special_ids(tokenizer)
-    added_first = tokenizer.num_special_tokens_to_add() - added_at_the_end(tokenizer)
+    head, _ = added_around(tokenizer)
     texts = [prompt + text for prompt, text in zip(prompts, corpus.documents, strict=True)]
     for number, tokens in enumerate(tokenized(texts, tokenizer, return_offsets_mapping=True)):
-        ids = np.array(tokens["input_ids"], dtype=np.int32)
+        whole = np.array(tokens["input_ids"], dtype=np.int32)
         ends = np.array([end for _, end in tokens["offset_mapping"]])
         past_border = ends > len(prompts[number])
-        first = int(past_border.argmax()) if past_border.any() else len(ids)
-        cut = max(0, len(ids) - max_length)
-        first -= cut
-        # One token of the prompt has to stay: the first of the document is predicted from it.
-        if cut and first <= added_first:
-            yield None
-            continue
-        ids = np.concatenate((ids[:added_first], ids[added_first + cut :]))
-        scored = scored_from(first, ids, special)
-        yield EncodedDocument(number, ids, scored, start=1 - first, cut=cut)
+        cut = max(0, len(whole) - max_length)
+        ids = np.concatenate((whole[:head], whole[head + cut :]))
+        first = int(past_border.argmax()) - cut if past_border.any() else len(ids)
+        if cut and first <= head:
+            # One token of the prompt has to stay: the first of the document is predicted from it.
+            yield EncodedDocument(number, ids, np.zeros(len(ids) - 1, dtype=bool))
+        else:
+            scored = scored_from(first, ids, special)
+            yield EncodedDocument(number, ids, scored, start=1 - first, cut=cut)
 
 
 def special_ids(tokenizer: Tokenizer) -> np.ndarray:
@@ -256,15 +231,10 @@ def special_ids(tokenizer: Tokenizer) -> np.ndarray:
     return np.array(known_ids, dtype=np.int64)
 
 
-def added_at_the_end(tokenizer: Tokenizer) -> int:
-    """How many special tokens the tokenizer puts after a text."""
-    text = tokenizer("a", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("a")["input_ids"]
-    for after in range(len(whole) - len(text) + 1):
-        start = len(whole) - len(text) - after
-        if whole[start : start + len(text)] == text:
-            return after
-    return 0
+def added_around(tokenizer: Tokenizer) -> tuple[int, int]:
+    """How many special tokens the tokenizer puts before a text, and how many after it."""
+    is_added = tokenizer("a", return_special_tokens_mask=True)["special_tokens_mask"]
+    return is_added.index(0), is_added[::-1].index(0)
 
 
 def tokenized(

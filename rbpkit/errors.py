@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class InputError(ValueError):
@@ -24,12 +25,6 @@ def check_whole(key: str, value: object, least: int) -> None:
     # True and False are ints in Python, and a slip here.
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(f"{key}={shown(value)}: must be a whole number, {least} or more")
-
-
-def check_name(key: str, value: object) -> None:
-    """InputError that names the key, unless the value is a string with a visible character."""
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{key}={shown(value)}: must be a name, and not empty")
 
 
 def check_path(key: str, value: object) -> None:
@@ -73,6 +68,15 @@ def reason(what: str) -> Iterator[None]:
         raise
     except BaseException as error:  # readers have no common error; Rust's panics are no Exception
         raise InputError(f"{what} ({one_line(error)})") from error
+
+
+def faults_found(error: Any) -> str:
+    """What a ValidationError of pydantic says, on one line: KEY=VALUE: what is wrong."""
+    faults = []
+    for fault in error.errors():
+        key = ".".join(map(str, fault["loc"]))
+        faults.append(f"{key}={shown(fault['input'])}: {fault['msg']}")
+    return "; ".join(faults)
 
 
 def one_line(error: BaseException) -> str:

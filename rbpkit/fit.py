@@ -205,11 +205,11 @@ def _t_quantile(n: int, level: float) -> float:
 
 
 class Measured(Protocol):
-    """One model on one corpus, as a curve needs it: `Summary`, `Records` and `Totals` are such."""
+    """One model on one corpus, as a curve needs it: `Summary` and `Totals` are such."""
 
     @property
     def manifest(self) -> Manifest: ...
-    def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
+    def rbp(self, k: int) -> float: ...
     def ce(self) -> float: ...
 
 

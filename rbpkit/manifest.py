@@ -8,15 +8,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rbpkit.errors import InputError, shown
+from rbpkit.errors import InputError, faults_found
 
 FORMAT: Final = 3  # of records, manifests and summaries, together
 
@@ -30,16 +24,10 @@ def checksum(manifest_text: bytes, arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _writable(name: str) -> str:
-    name.encode()  # a lone surrogate, which JSON may hold, is a ValueError
-    return name
-
-
-_Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_writable)]
-# What others wrote may be absurd: 2^53 is exact in a table, and no vocabulary has ten million.
+_Name = Annotated[str, Field(min_length=1, max_length=1000)]
+# What others wrote may be absurd: 2^53 is exact in a table.
 _Whole = Annotated[int, Field(ge=0, le=2**53)]
 _Positive = Annotated[int, Field(ge=1, le=2**53)]
-_Vocabulary = Annotated[int, Field(ge=1, le=10**7)]
 
 
 class JobKey(BaseModel):
@@ -51,7 +39,6 @@ class JobKey(BaseModel):
     seed: of the shuffle that picked the documents; 0 if nothing was shuffled.
     max_length: tokens at which documents were truncated, or of a window.
     stride: of overlapping windows; 0 if documents were truncated.
-    max_bytes: at which texts were cut before they were tokenized; 0 if they were not.
     dtype: of the forward passes.
 
     Versions, device and batch size can change last bits: they are recorded, and are not in the key.
@@ -69,22 +56,16 @@ class JobKey(BaseModel):
     max_length: _Positive
     stride: _Whole = 0
     dtype: _Name
-    max_bytes: _Whole = 0
 
     def __init__(self, **fields: Any) -> None:
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(map(str, first["loc"]))
-            fault = f"{name}={shown(first['input'])}: {first['msg']}" if name else first["msg"]
-            raise InputError(f"manifest: {fault}") from None
+            raise InputError(f"manifest: {faults_found(error)}") from None
 
     def digest(self) -> str:
         """A short hash, in the names of the job's files: 8 hexadecimal digits."""
-        values = [getattr(self, name) for name in KEY if name != "max_bytes"]
-        if self.max_bytes:  # files of whole texts are called as they were before there was a cut
-            values.append(self.max_bytes)
+        values = [getattr(self, name) for name in KEY]
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
 
 
@@ -99,6 +80,8 @@ class Manifest(JobKey):
     - family: the models that it is fitted with. A label, which may be changed later.
     - S: non-embedding parameters.
     - V: rows of the output matrix.
+    - max_bytes: at which texts were cut before they were tokenized; 0 if they were not. The
+      fingerprint is of the text that was cut.
     - device, batch_tokens: of the forward passes.
     - versions: of rbpkit, torch, transformers, tokenizers and python; `ranks` names the program
       that counted. Notes on how the model was loaded are here, too.
@@ -114,9 +97,10 @@ class Manifest(JobKey):
     There is no tie rule here, as both counts are stored.
     """
 
-    family: Annotated[str, AfterValidator(_writable)]
+    family: _Name
     S: _Positive
-    V: _Vocabulary
+    V: _Positive
+    max_bytes: _Whole = 0
     device: _Name
     batch_tokens: _Positive
     versions: dict[str, str]
@@ -141,11 +125,6 @@ class Manifest(JobKey):
     def from_json(cls, text: str | bytes, where: object = "manifest") -> Manifest:
         """Raises InputError that begins with `where` for anything but a manifest of our format."""
         try:
-            fields = json.loads(text)
-            written_in = fields.get("format")
-            if written_in != FORMAT:
-                raise InputError(f"of format {written_in!r}, and this rbpkit reads {FORMAT}")
-            return cls(**fields)
-        except (ValueError, AttributeError, RecursionError) as error:
-            way_out = "docs/convert_records.py converts those of rbpkit 0.3"
-            raise InputError(f"{where}: not a readable manifest ({error}); {way_out}") from error
+            return cls(**json.loads(text))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InputError(f"{where}: not a readable manifest ({error})") from error

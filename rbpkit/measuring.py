@@ -6,15 +6,13 @@ is a `Ranker`, of which nothing else is known.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import math
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +23,12 @@ from transformers import PreTrainedModel
 import rbpkit
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import Batch, EncodedCorpus, beginning, padded
-from rbpkit.errors import InputError, check_name, check_path, check_whole, one_line
+from rbpkit.errors import InputError, check_whole, one_line
 from rbpkit.manifest import JobKey, Manifest
 from rbpkit.models import FoundModel, load_model, model_in_memory, renamed
 from rbpkit.ranker import Ranker
 from rbpkit.ranking import NonFiniteError
 from rbpkit.records import (
-    COLUMNS,
-    OPTIONAL,
     Records,
     check_revision,
     find_done,
@@ -80,17 +76,9 @@ class Measurement:
         """RBP_k = Pr(R <= k), Eq. 4; with `interval` (low, high) as `Summary.rbp_interval`."""
         return self.summary.rbp_interval(k) if interval else self.summary.rbp(k)
 
-    def ce(self, *, interval: bool = False) -> Any:
-        """Mean negative log-likelihood, nats; with `interval` (low, high) as for RBP_k."""
-        return self.summary.ce_interval() if interval else self.summary.ce()
-
-    def ppl(self) -> float:
-        """Perplexity of a token, exp(CE)."""
-        return math.exp(self.ce())
-
-    def bits_per_byte(self) -> float:
-        """Bits for each UTF-8 byte of the scored text, as `Summary.bits_per_byte`."""
-        return self.summary.bits_per_byte()
+    def ce(self) -> float:
+        """Mean negative log-likelihood, nats."""
+        return self.summary.ce()
 
 
 def measure(
@@ -132,23 +120,13 @@ def measure(
     progress: a bar on standard error.
     say: gets lines for people, also if text is left out.
 
-    A finished job with the same key (see `JobKey`) is not run again, but it takes the family that
-    was given here, S and V; `say` is told, and what else differs. Jobs with other keys are left
-    alone.
+    A finished job with the same key (see `JobKey`) is not run again, but it takes the family, S and
+    units that are given now. Jobs with other keys are left alone.
 
     Raises InputError for a model or corpus that cannot be used or leaves nothing to score, settings
     out of range, a name under which other weights were measured, logits that are NaN or infinite,
     and too little memory for a batch. Nothing is written then.
     """
-    if out is not None:
-        check_path("out", out)
-    if not callable(say):
-        raise InputError("say: must be a function that takes a line")
-    for key, word in {"name": name, "family": family}.items():
-        if word is not None:
-            check_name(key, word)
-    if size is not None:
-        check_whole("size", size, 1)
     check_whole("max_length", max_length, 2)
     check_whole("stride", stride, 0)
     check_whole("batch_tokens", batch_tokens, 1)
@@ -158,47 +136,39 @@ def measure(
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, max_length, stride)
-        planned = planned_manifest(ranker, text, encoded, batch_tokens)
+        planned = _manifest(ranker, text, encoded, batch_tokens)
         found = None
         if out is not None:
             check_revision(out, planned.key)
             found = None if force else find_done(out, planned.key)
-        records = found
-        if records is None:
+        if found is None:
             records = ranked(ranker, text, encoded, planned, progress)
         else:
-            records = _amended(records, family, ranker, say)
-    path = None
-    if out is not None:
-        path = record_path(out, planned.key)
-        if records is not found:
-            write_records(out, records)
-    summary = records.summary()
-    changed = _changed_since(summary, planned, text)
-    if changed:
-        say(f"done before with other {', '.join(changed)}; --force (force=True) measures it again")
-    cut_at = f"--max-length {encoded.max_length}"
-    if encoded.max_length < max_length:
-        cut_at = f"the model's context of {ranker.context}"
-    coverage, is_whole = _coverage(text, encoded, cut_at)
-    if not is_whole:
+            labels = {"family": family or found.manifest.family, "S": ranker.S, "V": ranker.V}
+            records = _labelled(found, labels, text)
+    coverage = _coverage(text, encoded)
+    if encoded.left_out or text.available > len(text.documents):
         say(coverage)
-    kept = records if path is None else None  # else they are read when they are asked for
-    return Measurement(summary, path, found is not None, coverage, kept)
+    if out is None:
+        return Measurement(records.summary, None, False, coverage, records)
+    if records is not found:
+        write_records(out, records)
+    return Measurement(records.summary, record_path(out, planned.key), found is not None, coverage)
 
 
-def _amended(
-    records: Records, family: str | None, ranker: Ranker, say: Callable[[str], None]
-) -> Records:
-    """The records of a job that was done before, with what may be changed later."""
-    manifest = records.manifest
-    labels = {"family": family or manifest.family, "S": ranker.S, "V": ranker.V}
-    changed = {name: label for name, label in labels.items() if label != getattr(manifest, name)}
-    for name, label in changed.items():
-        say(f"{manifest.model} had {name} {getattr(manifest, name)}, and now has {label}")
-    if not changed:
+def _labelled(records: Records, labels: dict[str, Any], corpus: Corpus) -> Records:
+    """The same records with these labels and the units of the corpus."""
+    manifest = records.manifest.model_copy(update=labels)
+    unit: Any = _units(corpus, records.document)
+    before: Any = records.unit
+    if manifest == records.manifest and np.array_equal(unit, before):
         return records
-    return dataclasses.replace(records, manifest=manifest.model_copy(update=changed))
+    return replace(records, manifest=manifest, unit=unit)
+
+
+def _units(corpus: Corpus, document: np.ndarray) -> np.ndarray | None:
+    """The column `unit` of records with this column `document`."""
+    return None if corpus.units is None else corpus.unit_numbers()[document]
 
 
 def opened_corpus(corpus: Corpus | str | os.PathLike[str] | Iterable[Any]) -> Corpus:
@@ -228,10 +198,18 @@ def _opened(
     else:
         if tokenizer is not None:
             raise InputError("tokenizer: only for a model in memory; a loaded one has its own")
-        missing = [one.name for one in fields(Ranker) if not hasattr(model, one.name)]
-        if missing:
-            raise InputError(f"{type(model).__name__}: a Ranker needs {', '.join(missing)}")
         yield renamed(model, **labels)
+
+
+def _coverage(corpus: Corpus, encoded: EncodedCorpus) -> str:
+    """What is scored and what is left out, in one line."""
+    line = f"{encoded.tokens:,} tokens scored in {encoded.scored_documents:,} documents"
+    if corpus.available > len(corpus.documents):
+        line += f" of {corpus.available:,}"
+    if encoded.left_out:
+        counts = [f"{count:,} {what}" for what, count in encoded.left_out.items()]
+        line += f"; left out: {', '.join(counts)}"
+    return line
 
 
 def job_key(model: Ranker | FoundModel, corpus: Corpus, max_length: int, stride: int) -> JobKey:
@@ -245,41 +223,30 @@ def job_key(model: Ranker | FoundModel, corpus: Corpus, max_length: int, stride:
         corpus=corpus.id,
         fingerprint=corpus.fingerprint,
         documents=len(corpus.documents),
-        seed=corpus.protocol.get("seed") or 0,  # 0 also if nothing was shuffled
+        seed=corpus.seed or 0,  # 0 also if nothing was shuffled
         dtype=model.dtype,
         max_length=min(max_length, model.context or max_length),
         stride=stride,
-        max_bytes=corpus.protocol.get("max_bytes", 0),
     )
 
 
-def planned_manifest(
-    model: Ranker,
-    corpus: Corpus,
-    encoded: EncodedCorpus,
-    batch_tokens: int,
-) -> Manifest:
-    """The manifest of the job before it is run: everything that can change its numbers."""
+def _manifest(model: Ranker, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int) -> Manifest:
+    """The manifest of a job, as far as it is known before it is run."""
     key = job_key(model, corpus, encoded.max_length, encoded.stride)
-    versions = {
-        "rbpkit": rbpkit.__version__,
-        "python": platform.python_version(),
-        **model.versions,
-        **(model.notes or {}),
-    }
-    if encoded.left_out:
-        versions["left out"] = encoded.left_out
+    programs = {"rbpkit": rbpkit.__version__, "python": platform.python_version()}
     return Manifest(
         **key.model_dump(),
         family=model.family,
         S=model.S,
         V=model.V,
+        max_bytes=corpus.max_bytes,
+        tokens=encoded.tokens,
         skipped_documents=len(corpus.documents) - encoded.scored_documents,
         scored_bytes=sum(encoded.scored_bytes),
         document_bytes=list(encoded.scored_bytes),
         device=model.device,
         batch_tokens=batch_tokens,
-        versions=versions,
+        versions=programs | model.versions | dict(model.notes or {}),
     )
 
 
@@ -290,56 +257,17 @@ def ranked(
     planned: Manifest,
     progress: bool = False,
 ) -> Records:
-    """The records of the job that `planned` describes. Raises InputError as `measured_ranks`."""
+    """The records of the job that `planned` describes. Raises InputError as `rank_columns`."""
     if model.is_tried:
         check_ranker(model, encoded)
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress)
     seconds = round(time.perf_counter() - start, 3)
-    unit = None
-    if corpus.units is not None:
-        unit = corpus.unit_numbers()[columns["document"]]
-    known = {
-        "tokens": encoded.tokens,
-        "seconds": seconds,
-        "targets": targets_digest(columns),
-    }
-    manifest = planned.model_copy(update=known)
-    return Records.of(columns, manifest, unit)
-
-
-def _changed_since(summary: Summary, planned: Manifest, corpus: Corpus) -> list[str]:
-    """What differs between a job that was found done and the same job now, its key aside."""
-    recorded = ("family", "device", "batch_tokens", "versions")
-    done = summary.manifest
-    changed = [field for field in recorded if getattr(done, field) != getattr(planned, field)]
-    units = corpus.unit_numbers()[summary.document]
-    if not np.array_equal(summary.document_units, units):
-        changed.append("units")
-    return changed
-
-
-def _coverage(corpus: Corpus, encoded: EncodedCorpus, cut_at: str) -> tuple[str, bool]:
-    """What is scored and what is left out, in one line; whether nothing is left out.
-
-    cut_at: what cuts documents that are longer.
-    """
-    taken = len(corpus.documents)
-    available = corpus.protocol.get("available", taken)
-    scored = encoded.scored_documents
-    documents = "1 document" if scored == 1 else f"{scored:,} documents"
-    if available > taken:
-        documents = f"{scored:,} of {available:,} documents (--documents)"
-    line = f"{encoded.tokens:,} tokens scored in {documents}"
-    if encoded.skipped:
-        line += f", {encoded.skipped:,} skipped (nothing to score)"
-    left_out = [encoded.left_out] if encoded.left_out else []
-    if encoded.past:
-        scores_all = "" if corpus.needs else " (--stride scores all)"
-        left_out.append(f"{encoded.past:,} tokens past {cut_at}{scores_all}")
-    if left_out:
-        line += f"; left out: {', '.join(left_out)}"
-    return line, available <= taken and not left_out
+    unit = _units(corpus, columns["document"])
+    if unit is not None:
+        columns["unit"] = unit
+    known = {"seconds": seconds, "targets": targets_digest(columns)}
+    return Records(**columns, manifest=planned.model_copy(update=known))
 
 
 def check_ranker(model: Ranker, encoded: EncodedCorpus) -> None:
@@ -348,58 +276,45 @@ def check_ranker(model: Ranker, encoded: EncodedCorpus) -> None:
     The beginnings of two documents are ranked, twice; then half of the longer one, alone, with
     another id in the place of the last target.
     """
-
-    def losses(batch: Batch) -> np.ndarray:
-        return _columns(model, batch, model.ranks(batch))["nll"]
-
     # One alone, if padding could change it.
     several = encoded.documents[: 2 if model.padding_limit is None else 1]
     documents = [beginning(document, PROBED) for document in several]
     documents.sort(key=lambda document: -len(document.input_ids))
-    first, again = losses(padded(documents)), losses(padded(documents))
+    first, again = (_ranks(model, padded(documents))["nll"] for _ in range(2))
     half = padded([beginning(documents[0], PROBED // 2)])
     half.input_ids[0, -1] = (half.input_ids[0, -1] + 1) % model.V
     tolerance = 0.01 if model.dtype == "float32" else 0.1
     if not np.allclose(first, again, rtol=tolerance, atol=tolerance):
         raise InputError(f"{model.name}: the same ids give other numbers each time; is dropout on?")
-    if not np.allclose(losses(half), first[: half.tokens], rtol=tolerance, atol=tolerance):
+    of_half = _ranks(model, half)["nll"]
+    if not np.allclose(of_half, first[: half.tokens], rtol=tolerance, atol=tolerance):
         raise InputError(
             f"{model.name}: what it says of a target depends on more than the ids before it: on the"
             " target's own place in the ids, on what follows, or on the batch's other documents"
         )
 
 
-# -- ranks ------------------------------------------------------------------------------------
+def _ranks(model: Ranker, batch: Batch) -> dict[str, np.ndarray]:
+    """`Ranker.ranks` of a batch.
 
-
-def measured_ranks(
-    model: Ranker, encoded: EncodedCorpus, batch_tokens: int = BATCH_TOKENS
-) -> Iterator[tuple[Batch, dict[str, np.ndarray]]]:
-    """Each batch of the corpus with what `Ranker.ranks` gives for its scored tokens.
-
-    Longest documents first, so that what does not fit in memory shows at once.
-
-    Raises InputError for a batch that does not fit, and as `Ranker.ranks`.
+    Raises InputError for NaN and infinite logits, for a batch that does not fit in memory, and for
+    a column that has not one number for each scored token.
     """
-    what = f"{model.name} on {encoded.corpus}"
-    for batch in model.batches(encoded, batch_tokens):
-        try:
-            # A copy, so that records have the text's tokens whatever a model does with them.
-            ranks = model.ranks(dataclasses.replace(batch, targets=batch.targets.copy()))
-        except NonFiniteError as error:
-            place = f"document {batch.documents[error.row]}"
-            place += f", token {batch.positions[error.row]}"
-            raise InputError(f"{what}: {place}: {error}") from error
-        except (RuntimeError, MemoryError) as error:
-            if not isinstance(error, MemoryError) and "memory" not in str(error):
-                raise
-            raise InputError(
-                f"{what}: out of memory with a batch of {batch.input_ids.size:,} tokens; take"
-                " a smaller --batch-tokens, cut documents shorter (--max-length), or take a lower"
-                f" --dtype ({one_line(error)})"
-            ) from error
-        yield batch, ranks
-    model.check_unchanged()
+    try:
+        # A copy, so that records have the text's tokens whatever a model does with them.
+        ranks = model.ranks(replace(batch, targets=batch.targets.copy()))
+    except NonFiniteError as error:
+        place = f"document {batch.documents[error.row]}, token {batch.positions[error.row]}"
+        raise InputError(f"{model.name}: {place}: {error}") from error
+    except (RuntimeError, MemoryError) as error:
+        if not isinstance(error, MemoryError) and "memory" not in str(error):
+            raise
+        fault = f"out of memory; take a smaller batch_tokens ({one_line(error)})"
+        raise InputError(f"{model.name}: {fault}") from error
+    for name in {"n_greater", "nll", *ranks}:
+        if name not in ranks or np.shape(ranks[name]) != (batch.tokens,):
+            raise InputError(f"{model.name}: {name} must be {batch.tokens} numbers, one a token")
+    return ranks
 
 
 def rank_columns(
@@ -410,48 +325,18 @@ def rank_columns(
 ) -> dict[str, np.ndarray]:
     """The columns of the records, (T,) each, in the order of the protocol: document and position.
 
-    progress, errors: as `measure` and `measured_ranks`; InputError for columns that `Records`
-    does not know or that are not of the batch's length.
+    Longest documents first, so that what does not fit in memory shows at once. Raises InputError as
+    `_ranks`, and for a model that changed meanwhile.
     """
     parts: list[dict[str, np.ndarray]] = []
-    with tqdm(
-        total=encoded.tokens,
-        desc=f"{model.name} on {encoded.corpus}",
-        unit=" tokens",
-        unit_scale=True,
-        disable=not progress,
-    ) as bar:
-        for batch, ranks in measured_ranks(model, encoded, batch_tokens):
-            parts.append(_columns(model, batch, ranks))
+    what = f"{model.name} on {encoded.corpus}"
+    with tqdm(total=encoded.tokens, desc=what, unit=" tokens", disable=not progress) as bar:
+        for batch in model.batches(encoded, batch_tokens):
+            where = {"document": batch.documents, "position": batch.positions}
+            parts.append({**where, "target": batch.targets, **_ranks(model, batch)})
             bar.update(batch.tokens)
-    columns = {}
-    for name in parts[0]:
-        columns[name] = np.concatenate([part[name] for part in parts])
+    model.check_unchanged()
     # Batches go by length; records go by document and position.
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = np.lexsort((columns["position"], columns["document"]))
     return {name: column[order] for name, column in columns.items()}
-
-
-def _columns(model: Ranker, batch: Batch, ranks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What is known of a batch's tokens, in the types and the order of records."""
-    where = {"document": batch.documents, "position": batch.positions, "target": batch.targets}
-    given = {**where, **ranks}
-    missing = COLUMNS.keys() - OPTIONAL - given.keys()
-    if missing:
-        raise InputError(f"{model.name}: its ranks lack {' and '.join(sorted(missing))}")
-    unknown = given.keys() - COLUMNS.keys()
-    if unknown:
-        raise InputError(
-            f"{model.name}: its ranks have {min(unknown)!r}; records have {', '.join(COLUMNS)}"
-        )
-    columns = {}
-    for name, dtype in COLUMNS.items():
-        if name in given:
-            array = np.asarray(given[name])
-            if array.shape != (batch.tokens,) or array.dtype.kind not in "iuf":
-                given_one = f"{array.dtype} of shape {array.shape}"
-                raise InputError(f"{model.name}: {name} is {given_one}, for {batch.tokens} tokens")
-            columns[name] = array.astype(dtype, copy=False)
-            if dtype is np.int32 and not np.array_equal(columns[name], array):
-                raise InputError(f"{model.name}: {name} must be whole numbers below 2^31")
-    return columns

@@ -240,7 +240,8 @@ def find_model(model: str | os.PathLike[str], **settings: Any) -> FoundModel:
         return FoundModel(ranker.name, ranker.dtype, ranker.context, ranker, lambda: ranker)
     if opened is not None:  # called so wherever its folder is
         labels["name"] = labels["name"] or given.partition(":")[2]
-    with reason(f"{given}: the model cannot be found"):
+    code = "if it brings code of its own, load it yourself and give it in memory"
+    with reason(f"{given}: the model cannot be found; {code}"):
         folder = os.fspath(opened or given)
         checkpoint = find_checkpoint(folder, settings["revision"], settings["tokenizer"])
         config = read_config(checkpoint)

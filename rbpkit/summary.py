@@ -13,26 +13,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbpkit.errors import InputError, check_ties, one_line, shown
+from rbpkit.errors import InputError, one_line, shown
 from rbpkit.manifest import Manifest, checksum
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
-# Arrays of a summary that its file holds unchanged, and their types.
-STORED: dict[str, type[np.generic]] = {
-    "document": np.int32,
-    "document_tokens": np.int32,
-    "k_grid": np.int32,
-    "document_nll": np.float64,
-    "document_p_max": np.float64,
-    "document_entropy": np.float64,
-}
-# Those that are None, and missing in the file, if the model could not give their column.
-OPTIONAL_SUMS = ("document_p_max", "document_entropy")
+# Arrays of a summary that its file holds as they are.
+STORED = ("document", "document_tokens", "document_units", "document_nll", "k_grid")
+# The same, but None and missing in the file if the model could not give their column.
+OPTIONAL = ("document_p_max", "document_entropy")
 # k of Figures 3 to 9 and of Table 1.
 PAPER_K = (
     *(1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793),
@@ -69,26 +62,16 @@ class Histogram:
         values = np.flatnonzero(dense)
         return cls(values, dense[values].astype(np.int64))
 
-    def dense(self, V: int) -> np.ndarray:
-        """The counts by rank, (V + 1,) int64: the inverse of `of`."""
-        dense = np.zeros(V + 1, dtype=np.int64)
-        dense[self.values] = self.counts
-        return dense
-
     @property
     def total(self) -> int:
         return int(self.counts.sum())
 
     def at_most(self, k: int | np.ndarray) -> np.ndarray:
-        """How many are <= k, in the shape of `k`."""
+        """How many are <= k, in the shape of `k`. InputError for a k that is not from 1."""
         upto = np.concatenate(([0], np.cumsum(self.counts)))
         return upto[np.searchsorted(self.values, check_k(k), side="right")]
 
-    @overload
-    def share(self, k: int) -> float: ...
-    @overload
-    def share(self, k: np.ndarray) -> np.ndarray: ...
-    def share(self, k: int | np.ndarray) -> float | np.ndarray:
+    def share(self, k: Any) -> Any:
         """Which share is <= k: a float for a scalar k, else an array. `total` must not be 0."""
         share = self.at_most(k) / self.total
         return float(share) if np.ndim(share) == 0 else share
@@ -98,9 +81,7 @@ class Histogram:
 class Summary:
     """What records say about RBP, CE and windows, and for each document for a later bootstrap.
 
-    ranks, ranks_optimistic: of the T tokens, ties counted against and for the target; the second is
-        None if the model could not tell ties.
-    windows: N -> largest (pessimistic) rank of every window of N consecutive scored tokens.
+    windows: N -> largest rank (Eq. 3) of every window of N consecutive scored tokens.
 
     Of each of D documents, (D,):
     document: its number in the order of the protocol.
@@ -113,8 +94,6 @@ class Summary:
     """
 
     manifest: Manifest
-    ranks: Histogram
-    ranks_optimistic: Histogram | None
     windows: Mapping[int, Histogram]
     document: np.ndarray
     document_tokens: np.ndarray
@@ -131,21 +110,21 @@ class Summary:
         return f"<{name}: {numbers}; {self.tokens:,} tokens>"
 
     @property
+    def ranks(self) -> Histogram:
+        """The ranks of the T tokens: a window of one token has that token's rank."""
+        return self.windows[1]
+
+    @property
     def tokens(self) -> int:
         """T, the scored tokens."""
         return self.manifest.tokens
 
-    @overload
-    def rbp(self, k: int, ties: str = "pessimistic") -> float: ...
-    @overload
-    def rbp(self, k: np.ndarray, ties: str = "pessimistic") -> np.ndarray: ...
-    def rbp(self, k: int | np.ndarray, ties: str = "pessimistic") -> float | np.ndarray:
-        """RBP_k = Pr(R <= k), Eq. 4, at any k >= 1 (InputError below); 1 from k = V on."""
-        check_ties(ties)
-        ranks = self.ranks if ties == "pessimistic" else self.ranks_optimistic
-        if ranks is None:
-            raise InputError(f"ties='optimistic': {self.manifest.model} gives no ties (n_equal)")
-        return ranks.share(k)
+    def rbp(self, k: Any) -> Any:
+        """RBP_k = Pr(R <= k), Eq. 4, at any k >= 1 (InputError below); 1 from k = V on.
+
+        A float for a scalar k, else an array of its shape.
+        """
+        return self.ranks.share(k)
 
     def rbp_interval(self, k: int) -> tuple[float, float]:
         """The 95% interval of RBP_k for other documents like these: its (low, high) percentiles.
@@ -154,8 +133,6 @@ class Summary:
         InputError for k < 1, for a k below V that is not in `k_grid`, since the documents' hits are
         stored for no other, and for a single document or unit.
         """
-        if np.ndim(k) > 0:
-            raise InputError(f"k={shown(k)}: an interval is of one k; ask for one after the other")
         return interval(resample([self], [k]).rbp[:, 0, 0])
 
     def hits(self, ks: Sequence[int]) -> np.ndarray:
@@ -201,50 +178,43 @@ class Summary:
             raise InputError(f"{self.manifest.model}: the bytes of its documents were not counted")
         return sizes
 
-    @overload
-    def success(self, N: int, k: int) -> float: ...
-    @overload
-    def success(self, N: int, k: np.ndarray) -> np.ndarray: ...
-    def success(self, N: int, k: int | np.ndarray) -> float | np.ndarray:
-        """p_{N,k}, Section 5.1. InputError for an N that is not stored or has no window."""
-        if not isinstance(N, int | np.integer) or N not in self.windows:
-            known = sorted(self.windows)
-            raise InputError(f"N = {shown(N)} is not in a summary (there are {known})")
-        if not self.windows[N].total:
+    def success(self, N: int, k: Any) -> Any:
+        """p_{N,k}, Section 5.1: a float for a scalar k, else an array of its shape.
+
+        InputError for an N that is not stored or has no window.
+        """
+        if N not in self.windows or not self.windows[N].total:
             name = f"{self.manifest.model} on {self.manifest.corpus}"
-            raise InputError(f"no document of {name} has {N} consecutive scored tokens")
+            known = [there for there, windows in self.windows.items() if windows.total]
+            raise InputError(f"{name}: no windows of N = {N} tokens; there are those of {known}")
         return self.windows[N].share(k)
 
     def to_bytes(self) -> bytes:
         """As a compressed .npz without pickle; the same bytes for the same content.
 
-        Ranks are stored as differences, hits as counts between the k of the grid, and integers in
-        the smallest type that holds them all.
+        It has a checksum over manifest and arrays. Ranks are stored as differences, hits as counts
+        between the k of the grid, and integers in the smallest type that holds them all.
         """
-        rest = [N for N in sorted(self.windows) if N != 1]  # N = 1 is `ranks`
         hits = np.diff(self.document_hits, axis=1, prepend=0)
         arrays = {
-            "ranks": np.diff(self.ranks.values, prepend=0),
-            "counts": self.ranks.counts,
+            "windows": np.array([N for N in self.windows if N != 1]),  # N = 1 is `ranks`
+            "hits": np.ascontiguousarray(hits.T),  # small numbers together compress best
         }
-        if self.ranks_optimistic is not None:
-            # Few tokens are tied, so the difference says the same in less.
-            V = self.manifest.V
-            change = self.ranks_optimistic.dense(V) - self.ranks.dense(V)
-            arrays["tied"] = np.flatnonzero(change)
-            arrays["tied_change"] = change[arrays["tied"]]
-        arrays["windows"] = np.array(rest)
-        arrays["hits"] = np.ascontiguousarray(hits.T)  # small numbers together compress best
-        for name in STORED:
+        for N, largest in self.windows.items():
+            suffix = "" if N == 1 else f"_{N}"
+            arrays[f"ranks{suffix}"] = np.diff(largest.values, prepend=0)
+            arrays[f"counts{suffix}"] = largest.counts
+        for name in (*STORED, *OPTIONAL):
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
-        if not np.array_equal(self.document_units, self.document):
-            arrays["document_units"] = self.document_units
-        for N in rest:
-            arrays[f"ranks_{N}"] = np.diff(self.windows[N].values, prepend=0)
-            arrays[f"counts_{N}"] = self.windows[N].counts
-        narrow = {name: _narrow(array) for name, array in arrays.items()}
-        return packed(self.manifest, narrow)
+        stored = {name: _narrow(array) for name, array in arrays.items()}
+        manifest_text = self.manifest.to_json().encode()
+        digest = checksum(manifest_text, stored)
+        stored["manifest"] = np.frombuffer(manifest_text, dtype=np.uint8)
+        stored["checksum"] = np.frombuffer(digest.encode(), dtype=np.uint8)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **stored)  # type: ignore[arg-type]
+        return buffer.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes, where: object = "summary") -> Summary:
@@ -256,48 +226,24 @@ class Summary:
             manifest = Manifest.from_json(manifest_text)
             if arrays.pop("checksum").tobytes() != checksum(manifest_text, arrays).encode():
                 raise ValueError("changed since it was written: its checksum differs")
-
-            def histogram(suffix: str = "") -> Histogram:
-                values = np.cumsum(arrays["ranks" + suffix], dtype=np.int64)
-                return Histogram(values, arrays["counts" + suffix].astype(np.int64))
-
-            ranks = histogram()
-            optimistic = None
-            if "tied" in arrays:
-                dense = ranks.dense(manifest.V)
-                dense[arrays["tied"]] += arrays["tied_change"]
-                optimistic = Histogram.of(dense)
-            windows = {1: ranks} | {int(N): histogram(f"_{N}") for N in arrays["windows"]}
-            units = arrays.get("document_units", arrays["document"])
-            stored_arrays: dict[str, Any] = dict.fromkeys(OPTIONAL_SUMS)
-            for name, kind in STORED.items():
-                if name in arrays or name not in OPTIONAL_SUMS:
-                    stored_arrays[name] = arrays[name].astype(kind)
+            windows = {}
+            for N in (1, *arrays["windows"].tolist()):
+                suffix = "" if N == 1 else f"_{N}"
+                values = np.cumsum(arrays[f"ranks{suffix}"], dtype=np.int64)
+                windows[N] = Histogram(values, arrays[f"counts{suffix}"].astype(np.int64))
+            arrays.setdefault("document_units", arrays["document"])
+            optional: dict[str, Any] = {name: arrays.get(name) for name in OPTIONAL}
             return cls(
                 manifest=manifest,
-                ranks=ranks,
-                ranks_optimistic=optimistic,
                 windows=windows,
                 document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
-                document_units=units.astype(np.int32),
-                **stored_arrays,
+                **{name: _wide(arrays[name]) for name in STORED},
+                **optional,
             )
         except Exception as error:  # a damaged zip raises a dozen kinds
             way_out = "delete it, and it is made again from its records"
             what = f"{where}: not a readable summary ({one_line(error)}); {way_out}"
             raise InputError(what) from error
-
-
-def packed(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The file of a summary: its manifest, its arrays, and a checksum over both."""
-    manifest_text = manifest.to_json().encode()
-    texts = {"manifest": manifest_text, "checksum": checksum(manifest_text, arrays).encode()}
-    stored: dict[str, Any] = dict(arrays)
-    for name, text in texts.items():
-        stored[name] = np.frombuffer(text, dtype=np.uint8)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **stored)
-    return buffer.getvalue()
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -306,6 +252,11 @@ def _narrow(array: np.ndarray) -> np.ndarray:
         return array
     ends = np.min_scalar_type(array.min()), np.min_scalar_type(array.max())
     return array.astype(np.result_type(*ends))
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    """Integers as int32, what they were before they were narrowed; other arrays unchanged."""
+    return array.astype(np.int32) if array.dtype.kind in "iu" else array
 
 
 def window_maxima(
@@ -340,40 +291,29 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
     (n_greater then counts ties too), `p_max` and `entropy`.
     """
     document = columns["document"]
-    n_greater = columns["n_greater"]
-    rank = n_greater + 1
-    optimistic = None
-    if "n_equal" in columns:
-        optimistic = Histogram.of(np.bincount(rank))
-        rank = rank + columns["n_equal"]
+    rank = columns["n_greater"] + columns.get("n_equal", 0) + 1
     maxima = window_maxima(rank, document, columns["position"], WINDOWS)
-    windows = {N: Histogram.of(np.bincount(largest)) for N, largest in maxima}
     starts = np.diff(document, prepend=-1) != 0
-    numbers, index = document[starts], np.cumsum(starts) - 1  # (D,) and (T,)
+    index = np.cumsum(starts) - 1  # (T,), of the token's document among the D
     k_grid = np.array([k for k in K_GRID if k < manifest.V], dtype=np.int32)
     # Of each token the first k of the grid that it hits, as a place; past the grid: none.
     first_hit = np.searchsorted(k_grid, rank)
-    width = k_grid.size + 1
-    by_document = np.bincount(index * width + first_hit, minlength=numbers.size * width)
-    hits = np.cumsum(by_document.reshape(-1, width), axis=1)[:, :-1]
-    units = columns["unit"][starts] if "unit" in columns else numbers
-    sums: dict[str, np.ndarray | None] = {}  # over the tokens of each document
-    for name in ("p_max", "entropy"):
-        weights = columns.get(name)
-        sums[name] = None if weights is None else np.bincount(index, weights=weights)
+    shape = (np.count_nonzero(starts), k_grid.size + 1)
+    by_document = np.zeros(shape, dtype=np.int32)
+    np.add.at(by_document, (index, first_hit), 1)
+    sums = {}  # over the tokens of each document
+    for name in ("nll", "p_max", "entropy"):
+        known = name in columns
+        sums[f"document_{name}"] = np.bincount(index, columns[name]) if known else None
     return Summary(
         manifest=manifest,
-        ranks=windows[1],  # a window of one token has that token's rank
-        ranks_optimistic=optimistic,
-        windows=windows,
-        document=numbers,
+        windows={N: Histogram.of(np.bincount(largest)) for N, largest in maxima},
+        document=document[starts],
         document_tokens=np.bincount(index).astype(np.int32),
-        document_nll=np.bincount(index, weights=columns["nll"]),
-        document_p_max=sums["p_max"],
-        document_entropy=sums["entropy"],
+        document_units=columns.get("unit", document)[starts],
+        document_hits=np.cumsum(by_document, axis=1, dtype=np.int32)[:, :-1],
         k_grid=k_grid,
-        document_hits=hits.astype(np.int32),
-        document_units=units.astype(np.int32),
+        **sums,  # type: ignore[arg-type]
     )
 
 
@@ -390,12 +330,10 @@ def resample_weights(units: int, draws: int = DRAWS) -> np.ndarray:
 
     Each resample draws as many units as there are, with replacement; the same arguments give the
     same draws. Floats, since their sums are exact for whole numbers, and fast. Raises InputError
-    for fewer than two units, and for draws < 1.
+    for fewer than two units.
     """
     if units < 2:
         raise InputError(f"a bootstrap needs at least two documents or units, not {units}")
-    if draws < 1:
-        raise InputError(f"draws must be at least 1, not {draws}")
     random = np.random.default_rng(SEED)
     weights = random.multinomial(units, np.full(units, 1 / units), size=draws).astype(np.float64)
     weights.flags.writeable = False
@@ -407,10 +345,9 @@ def interval(draws: np.ndarray) -> tuple[float, float]:
 
     InputError if a value is not finite.
     """
-    values = np.asarray(draws, dtype=np.float64)
-    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise InputError("an interval needs a flat array of finite resampled values")
-    low, high = np.quantile(values, [(1 - 0.95) / 2, (1 + 0.95) / 2])
+    if not np.isfinite(draws).all():
+        raise InputError("too few documents: a resample has no token of one model")
+    low, high = np.quantile(draws, [(1 - 0.95) / 2, (1 + 0.95) / 2])
     return float(low), float(high)
 
 
@@ -427,19 +364,15 @@ def resample(summaries: Sequence[Summary], ks: Sequence[int] = (), draws: int = 
 
     The draws are paired, so what is common to the models cancels in a difference. A document
     without a scored token of one model (another tokenizer cuts it) is drawn for the others alone.
-    Raises InputError for models of several corpora or texts, for models whose records have other
-    units, for a k that is not on a summary's grid, and for fewer than two units.
+    Raises InputError for models of several texts, for models whose records have other units, for a
+    k that is not on a summary's grid, and for fewer than two units.
     """
-    texts = {(summary.manifest.corpus, summary.manifest.fingerprint) for summary in summaries}
-    if len(texts) != 1:
-        corpora = sorted({corpus for corpus, _ in texts}) or ["nothing"]
-        raise InputError(
-            f"{', '.join(corpora)}: models were measured on different text, not paired"
-        )
+    if len({summary.manifest.fingerprint for summary in summaries}) != 1:
+        raise InputError("models that were measured on different text are not paired")
     pairs = [np.column_stack([one.document, one.document_units]) for one in summaries]
     documents, of_document = np.unique(np.concatenate(pairs), axis=0).T
     if np.unique(documents).size < documents.size:
-        raise InputError("the models were measured with different units; use the same --unit")
+        raise InputError("the models were measured with different units; give the same unit")
     units = np.unique(of_document)
     weights = resample_weights(units.size, draws)
     ce, rbp, bits_per_byte = [], [], []
@@ -465,18 +398,12 @@ def labelled(summaries: Iterable[Summary], families: Iterable[str]) -> list[Summ
     families: NAME, which changes nothing, or NAME=PATTERN: the models whose name fits the pattern
         (`fnmatch`, as "runs/small-*") are the family NAME, whatever they were measured as. Of two
         patterns that a model fits the later one counts.
-
-    Raises InputError for a pattern that no model fits.
     """
     found = list(summaries)
     for family in families:
         label, _, pattern = family.partition("=")
-        fits = [bool(pattern) and fnmatchcase(one.manifest.model, pattern) for one in found]
-        if pattern and not any(fits):
-            models = sorted({one.manifest.model for one in found})
-            raise InputError(f"family {family}: no model is called so; there are {shown(models)}")
         for place, summary in enumerate(found):
-            if fits[place]:
+            if fnmatchcase(summary.manifest.model, pattern):
                 manifest = summary.manifest.model_copy(update={"family": label})
                 found[place] = replace(summary, manifest=manifest)
     return found

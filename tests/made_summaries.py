@@ -33,13 +33,13 @@ def records_of(
     if position is None:
         position = np.arange(rank.size) - np.searchsorted(document, document) + 1
     zero = np.zeros_like(rank)
-    whole = (document, position, zero if target is None else target, rank - 1, zero)
+    whole = (document, position, zero if target is None else target, rank - 1)
     nll = np.asarray(2 * np.log(rank) + 0.1 if nll is None else nll, np.float32)
     columns = (np.asarray(one).astype(np.int32) for one in whole)
     entropy = np.minimum(nll, np.float32(np.log(V)))
-    return Records(*columns, nll, p_max=np.exp(-nll), entropy=entropy, manifest=manifest)
+    return Records(*columns, nll, manifest, zero, p_max=np.exp(-nll), entropy=entropy)
 
 
 def made(S: int, ranks, documents=None, **about) -> Summary:
     """The summary of `records_of` the same."""
-    return records_of(ranks, documents, S=S, **about).summary()
+    return records_of(ranks, documents, S=S, **about).summary

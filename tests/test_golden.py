@@ -35,7 +35,7 @@ def assert_same_counts(found: np.ndarray, expected: np.ndarray, tokens: int, wha
 
 def check(model: str, text: str, documents: int | None, golden: dict) -> None:
     corpus = load_corpus(text, documents=documents)
-    if not corpus.source["as_shipped"]:
+    if not corpus.as_shipped:
         pytest.skip(f"{text} is cut out of packages, and other versions are installed")
     loaded = load_model(f"pocket:{model}", device="cpu")
     found = measure(loaded, corpus, max_length=256).summary

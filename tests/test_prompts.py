@@ -70,9 +70,8 @@ def test_only_the_continuation_is_scored_as_a_naive_loop_says(llama_folder, rows
     assert np.abs(records.n_greater - greater).max() <= 1
     np.testing.assert_allclose(records.nll, nll, atol=2e-4)
     length = len(model.tokenizer(corpus.prompts[2] + corpus.documents[2])["input_ids"])
-    left_out = f"the beginning of 1 prompt(s), {length - 60} tokens, 1 document(s) longer than"
-    assert left_out in said[0] and left_out in result.summary.manifest.versions["left out"]
-    assert "1 skipped" in said[0] and result.summary.manifest.skipped_documents == 2
+    left_out = f"left out: {length - 60} token(s) at the beginning of prompts, 2 document(s) with"
+    assert left_out in said[0] and result.summary.manifest.skipped_documents == 2
     text = "".join(corpus.documents[n] for n in np.unique(document).astype(int))
     space = 1  # of " Figure": a token on both sides of the border is scored whole
     assert result.summary.manifest.scored_bytes == len(text.encode()) + space
@@ -110,8 +109,9 @@ def test_the_border_is_that_of_the_text_and_not_of_the_tokens_of_the_prompt(patt
     cut = encode(corpus, tokenizer, max_length=5)
     first = cut.documents[0].input_ids.tolist()
     assert tokenizer.convert_ids_to_tokens(first)[0] == "<s>" and len(first) == 5
-    assert cut.tokens == encoded.tokens and "the beginning of" in cut.left_out
-    assert "2 document(s) longer" in encode(corpus, tokenizer, max_length=4).left_out
+    assert cut.tokens == encoded.tokens and "token(s) at the beginning of prompts" in cut.left_out
+    too_short = encode(corpus, tokenizer, max_length=4).left_out
+    assert too_short["document(s) with nothing to score"] == 2
 
 
 def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_path):
@@ -145,14 +145,12 @@ def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
     given = [*measured, "--corpus", rows_file, "--prompt", "q"]
     long = write_jsonl(tmp_path / "long.jsonl", ROWS[5:6])
     cases = {
-        "no prompt in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
+        "in field 'Q'": [*measured, "--corpus", rows_file, "--prompt", "Q"],
         "not read in windows": [*given, "--stride", 5],
-        "fits after its prompt": [*measured, "--corpus", long, "--prompt", "q"],
+        "none of its 1 documents has a token": [*measured, "--corpus", long, "--prompt", "q"],
     }
     for part, arguments in cases.items():
         status, _, err = rbpkit(*arguments)
         assert status == 2 and part in err.splitlines()[-1], (part, err)
-    with pytest.raises(InputError, match="leave prompt out"):
-        load_corpus("pocket:prose", prompt="text")
-    with pytest.raises(InputError, match="must be rows by column"):
+    with pytest.raises(InputError, match="nothing to use in field 'q'"):
         Corpus.of(TEXTS, prompt="q")

@@ -2,20 +2,16 @@
 
 import dataclasses
 import io
-import json
 import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -23,10 +19,11 @@ from made_summaries import make_manifest, records_of
 
 from rbpkit.errors import InputError
 from rbpkit.records import (
+    COLUMNS,
     Records,
     find_done,
-    iter_manifests,
     load_summaries,
+    read_manifest,
     record_path,
     slug,
     summary_of,
@@ -51,7 +48,10 @@ def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:
     floats = [nll, np.exp(-nll * rng.random(T)), rng.random(T) * np.log(V)]
     manifest = make_manifest(V=V, tokens=T, **changes)
     columns = [column.astype(np.int32) for column in columns]
-    return Records(*columns, *(one.astype(np.float32) for one in floats), manifest)
+    named = dict(
+        zip(COLUMNS, [*columns, *(one.astype(np.float32) for one in floats)], strict=False)
+    )
+    return Records(**named, manifest=manifest)
 
 
 @pytest.fixture
@@ -94,16 +94,16 @@ def test_records_and_summaries_say_what_plain_loops_count(documents, N):
     nll = (np.log(rank) + 1 / position).astype(np.float32)
     floats = [nll, np.exp(-nll), nll / 2]
     manifest = make_manifest(V=40, tokens=len(rows))
-    records = Records(document, position, 0 * rank, rank - 1 - n_equal, n_equal, *floats, manifest)
-    summary, ks = records.summary(), np.arange(1, 41)
-    assert records.rank().tolist() == rank.tolist() and summary.ce() == records.ce()
-    for one in (records, summary):
-        assert one.tokens == len(rows)
-        assert one.ce() == pytest.approx(math.fsum(nll) / len(rows), rel=1e-14)
-        for ties, ranks in (("pessimistic", rank), ("optimistic", rank - n_equal)):
-            expected = [sum(r <= k for r in ranks.tolist()) / len(rows) for k in ks]
-            assert one.rbp(ks, ties).tolist() == expected
-            assert one.rbp(7, ties) == expected[6]
+    columns = [document, position, 0 * rank, rank - 1 - n_equal, n_equal, *floats]
+    records = Records(**dict(zip(COLUMNS, columns, strict=False)), manifest=manifest)
+    ks = np.arange(1, 41)
+    assert records.rank().tolist() == rank.tolist()
+    summary = Summary.from_bytes(records.summary.to_bytes())
+    assert summary.to_bytes() == records.summary.to_bytes()
+    assert summary.tokens == len(rows)
+    assert summary.ce() == pytest.approx(math.fsum(nll) / len(rows), rel=1e-14)
+    expected = [sum(r <= k for r in rank.tolist()) / len(rows) for k in ks]
+    assert summary.rbp(ks).tolist() == expected and summary.rbp(7) == expected[6]
 
     largest = []  # of each window of N consecutive tokens of a document
     for first, (number, start, *_) in enumerate(rows):
@@ -142,15 +142,15 @@ def test_parts_of_a_shipped_summary_agree(shipped):
 
 @pytest.mark.parametrize("k", [0, 1.5, "1", np.array([3, 0]), True])
 def test_k_is_a_whole_number_from_1(few, k):
-    for ask in (few.rbp, few.summary().rbp, lambda k: few.summary().success(2, k)):
+    for ask in (few.summary.rbp, lambda k: few.summary.success(2, k)):
         with pytest.raises(InputError, match="k must be"):
             ask(k)
 
 
 def test_windows_that_are_not_there(few):
-    for N, why in ((20, "has 20 consecutive"), (3, "N = 3 is not in"), ([1], r"N = \[1\] is not")):
-        with pytest.raises(InputError, match=why):
-            few.summary().success(N, 1)
+    for N in (20, 3):
+        with pytest.raises(InputError, match=rf"no windows of N = {N} .* of \[1, 2, 5\]"):
+            few.summary.success(N, 1)
 
 
 # What records and manifests refuse ------------------------------------------------------------
@@ -168,13 +168,11 @@ def test_windows_that_are_not_there(few):
         ("n_equal", 2, 2**31 - 1, "rank outside"),
         ("nll", 2, np.nan, "nll not finite"),
         ("nll", 2, np.inf, "nll not finite"),
+        ("nll", 2, -1e-3, "nll not finite, or below"),
         ("p_max", 2, np.nan, "p_max outside"),
-        ("p_max", 2, 1.01, "p_max outside"),
         ("p_max", 2, 1e-9, "p_max outside exp"),
         ("entropy", 2, np.nan, "entropy outside"),
         ("entropy", 2, 5, "entropy outside 0 to ln V"),
-        ("entropy", 2, -0.01, "entropy outside"),
-        ("nll", 2, -1e-3, "nll not finite, or below"),
     ],
 )
 def test_impossible_values(few, column, row, value, message):
@@ -190,18 +188,23 @@ def test_nll_is_at_least_the_log_of_the_rank():
 
     def tied(nll: float) -> Records:
         floats = np.array([[nll], [1 / 60], [math.log(60)]], np.float32)
-        return Records(zero, one, zero, zero, 59 * one, *floats, make_manifest(tokens=1))
+        columns = dict(zip(COLUMNS, [zero, one, zero, zero, 59 * one, *floats], strict=False))
+        return Records(**columns, manifest=make_manifest(tokens=1))
 
     for nll in (math.log(60), math.log(60) - 1e-4):  # float32 rounding of large logits
-        assert tied(nll).rbp(60) == 1
+        assert tied(nll).summary.rbp(60) == 1
     with pytest.raises(InputError, match="below ln R"):
         tied(math.log(60) - 1e-3)
 
 
 def test_types_and_lengths(few):
-    for wrong in (few.nll.astype(np.float64), few.nll[:-1], few.nll[:, None]):
-        with pytest.raises(InputError, match="nll must be 17 float32"):
-            dataclasses.replace(few, nll=wrong)
+    for wrong, says in (
+        ({"nll": few.nll[:-1]}, "nll is of shape"),
+        ({"nll": few.nll[:, None]}, "nll is of shape"),
+        ({"n_greater": few.n_greater / 2}, "n_greater must be int32"),
+    ):
+        with pytest.raises((InputError, TypeError), match=says):
+            dataclasses.replace(few, **wrong)
     with pytest.raises(ValueError, match="read-only"):
         few.nll[0] = 0
     for changes in ({"S": 0}, {"V": "60"}, {"seconds": math.nan}, {"corpus": "\ud800"}):
@@ -273,39 +276,19 @@ class FolderOfRecords(RuleBasedStateMachine):
 
     @invariant()
     def found(self):
-        assert {manifest.key for _, manifest in iter_manifests(self.folder)} == self.last.keys()
+        there = self.folder.rglob("[!.]*.parquet")
+        assert {read_manifest(path).key for path in there} == self.last.keys()
         for key, records in self.last.items():
             assert same(find_done(self.folder, key), records)
             asked = {"model": key.model, "max_length": key.max_length, "dtype": key.dtype}
             (summary,) = load_summaries(self.folder, **asked)
-            assert summary.to_bytes() == records.summary().to_bytes()
+            assert summary.to_bytes() == records.summary.to_bytes()
 
 
 TestFolderOfRecords = FolderOfRecords.TestCase
 TestFolderOfRecords.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
 
 SUFFIXES = (".parquet", ".summary.npz")
-NAME = record_path("", make_manifest().key).stem
-FINISHED = sorted(f"Wiki/{NAME}{suffix}" for suffix in SUFFIXES)
-
-
-def names(folder) -> list[str]:
-    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
-
-
-def test_round_trip(tmp_path):
-    many = make_records([5, 1, 130, 2, 600])
-    path = write_records(tmp_path, many)
-    assert path == tmp_path / "Wiki" / f"{NAME}.parquet" and names(tmp_path) == FINISHED
-    assert list(iter_manifests(tmp_path)) == [(path, many.manifest)]
-    loaded = Records.load(path)
-    assert same(loaded, many) and loaded.manifest == many.manifest
-    (summary,), fresh = load_summaries(tmp_path), loaded.summary()
-    assert summary.manifest == many.manifest and summary.to_bytes() == fresh.to_bytes()
-    for one in dataclasses.fields(Summary):
-        mine, theirs = getattr(summary, one.name), getattr(fresh, one.name)
-        if isinstance(mine, np.ndarray):
-            assert np.array_equal(mine, theirs) and mine.dtype == theirs.dtype
 
 
 KEY = "model revision corpus fingerprint documents seed max_length stride dtype".split()
@@ -317,23 +300,16 @@ def test_jobs_that_differ_in_a_setting_live_side_by_side(setting, few, tmp_path)
     value = getattr(few.manifest, setting)
     changed = value + 1 if isinstance(value, int) else f"9{value}"
     other = with_manifest(few, **{setting: changed})
-    first = write_records(tmp_path, few)
+    write_records(tmp_path, few)
     assert find_done(tmp_path, other.manifest.key) is None
-    if setting == "revision":  # a name belongs to one: see below
-        with pytest.raises(InputError, match="other weights"):
-            write_records(tmp_path, other)
-        (tmp_path / "b").mkdir()
-    second = write_records(tmp_path / "b" if setting == "revision" else tmp_path, other)
-    assert first != second
-    assert same(find_done(tmp_path, few.manifest.key), few)
-    assert same(Records.load(first), few) and same(Records.load(second), other)
+    elsewhere = tmp_path / "b" if setting == "revision" else tmp_path  # a name belongs to one
+    second = write_records(elsewhere, other)
+    assert same(find_done(tmp_path, few.manifest.key), few) and same(Records.load(second), other)
     (mine,) = load_summaries(tmp_path, **{setting: value})
     assert mine.manifest == few.manifest
     if setting not in ("model", "corpus"):
         with pytest.raises(InputError, match=f"several settings: {setting} "):
             load_summaries(tmp_path)
-    with pytest.raises(InputError, match=f"no {setting} 'nothing'"):
-        load_summaries(tmp_path, **{setting: "nothing"})
 
 
 def test_a_name_belongs_to_one_revision(few, tmp_path):
@@ -341,7 +317,6 @@ def test_a_name_belongs_to_one_revision(few, tmp_path):
     other = with_manifest(few, revision="later", max_length=64)
     with pytest.raises(InputError, match=f"other weights: delete {re.escape(str(path))} .*name="):
         write_records(tmp_path, other)
-    assert names(tmp_path) == FINISHED
     write_records(tmp_path, with_manifest(other, model="second"))
     write_records(tmp_path, with_manifest(other, corpus="elsewhere"))
     path.unlink()
@@ -350,52 +325,21 @@ def test_a_name_belongs_to_one_revision(few, tmp_path):
 
 def test_a_job_that_was_renamed_by_hand_is_not_another_one(few, tmp_path):
     written, other = write_records(tmp_path, few), HALF.manifest.key
-    for suffix in SUFFIXES:
-        path = written.with_suffix(suffix)
-        path.rename(record_path(tmp_path, other).with_suffix(suffix))
+    written.rename(record_path(tmp_path, other))
     assert find_done(tmp_path, other) is None
-
-
-def test_records_of_the_version_before_are_converted(tmp_path):
-    """A folder that rbpkit 0.3.0 wrote: refused in one line, and the same numbers afterwards."""
-    old = ROOT / "tests" / "records_0_3"
-    with pytest.raises(InputError, match=r"of format 2.*docs/convert_records\.py"):
-        load_summaries(old)
-    subprocess.run([sys.executable, ROOT / "docs/convert_records.py", old, tmp_path], check=True)
-    expected = make_records([4, 9], seed=5)
-    [summary] = load_summaries(tmp_path)
-    [path] = tmp_path.rglob("*.parquet")
-    assert same(Records.load(path), expected)
-    assert summary.rbp(3) == expected.rbp(3) and summary.ce() == expected.ce()
-
-
-def mutated(data: bytes, rng) -> list[bytes]:
-    """The content of a file with a bit flipped, bytes lost, put in or moved, or its end cut off."""
-    found = []
-    for at in [0, len(data) - 1, *rng.integers(0, len(data), 30)]:
-        other = rng.integers(len(data))
-        block = data[other : other + 8]
-        start, rest = data[:at], data[at + 1 :]
-        flipped = bytes([data[at] ^ (1 << rng.integers(8))])
-        found += [start, start + flipped + rest, start + rest, start + block + data[at:]]
-        found.append(start + block + data[at + len(block) :])
-    return found
 
 
 def said_by(one: Records | Summary) -> list:
     """All that a reader is told."""
-    manifest = one.manifest.model_dump()
     fields = (getattr(one, field.name) for field in dataclasses.fields(one))
     arrays = [array.tolist() for array in fields if isinstance(array, np.ndarray)]
-    ks = np.arange(1, 61)
-    ranks = [one.rbp(ks, ties).tolist() for ties in ("pessimistic", "optimistic")]
-    summary = one if isinstance(one, Summary) else one.summary()
-    return [manifest, arrays, ranks, one.ce(), summary.success(5, ks).tolist()]
+    summary = one if isinstance(one, Summary) else one.summary
+    return [one.manifest, arrays, summary.rbp(np.arange(1, 61)).tolist()]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_changed_file_is_refused_or_says_the_same(few, tmp_path, suffix):
-    """A bit flipped at every thirtieth byte, and some 160 other changes."""
+    """A bit flipped at every tenth byte, and the end cut off at some."""
     path = write_records(tmp_path, with_manifest(few, scored_bytes=99, seconds=1.5))
     changed = path.with_suffix(suffix)
     data, refused = changed.read_bytes(), 0
@@ -403,10 +347,10 @@ def test_a_changed_file_is_refused_or_says_the_same(few, tmp_path, suffix):
     if suffix == ".summary.npz":
         readers.append(lambda: Summary.from_bytes(changed.read_bytes(), changed))
     expected = [said_by(read()) for read in readers]
-    changes = mutated(data, np.random.default_rng(0))
-    for at in range(0, len(data), 30):
-        changes.append(data[:at] + bytes([data[at] ^ (1 << at // 30 % 8)]) + data[at + 1 :])
-    changes.append(data.replace(b"document", b"\xe4ocument"))  # a name that is no UTF-8
+    changes = [data[:at] for at in range(0, len(data), 100)]
+    for at in range(0, len(data), 10):
+        flipped = bytes([data[at] ^ (1 << at // 10 % 8)])
+        changes.append(data[:at] + flipped + data[at + 1 :])
     for bad in changes:
         changed.write_bytes(bad)
         for read, same_as in zip(readers, expected, strict=True):
@@ -418,20 +362,6 @@ def test_a_changed_file_is_refused_or_says_the_same(few, tmp_path, suffix):
     assert refused > len(changes) / 2
 
 
-@pytest.mark.parametrize("field", ["family", "S", "tokens", "seconds", "targets"])
-def test_a_manifest_that_was_changed_is_refused(few, tmp_path, field):
-    """Whoever edits it has to write the checksum anew."""
-    path = write_records(tmp_path, few)
-    table = pq.read_table(path)
-    fields = json.loads(table.schema.metadata[b"rbpkit"])
-    fields[field] = fields[field] + type(fields[field])(1)
-    metadata = table.schema.metadata | {b"rbpkit": json.dumps(fields).encode()}
-    pq.write_table(table.replace_schema_metadata(metadata), path)
-    for read in (Records.load, lambda path: load_summaries(path.parent)):
-        with pytest.raises(InputError, match="damaged since it was written"):
-            read(path)
-
-
 @pytest.mark.parametrize("there", [None, b"PK half", "earlier"])
 def test_a_summary_that_is_not_of_these_records_is_made_again(few, tmp_path, there):
     path = write_records(tmp_path, few)
@@ -439,28 +369,24 @@ def test_a_summary_that_is_not_of_these_records_is_made_again(few, tmp_path, the
     written = file.read_bytes()
     file.unlink()
     if there is not None:
-        file.write_bytes(OTHER.summary().to_bytes() if there == "earlier" else there)
+        file.write_bytes(OTHER.summary.to_bytes() if there == "earlier" else there)
     (summary,) = load_summaries(tmp_path)
-    assert summary.to_bytes() == written == summary_of(path, few.manifest).to_bytes()
+    assert summary.to_bytes() == written == summary_of(path).to_bytes()
 
 
 def test_a_summary_is_read_without_its_records(few, tmp_path):
     """As the repository ships them."""
-    path = write_records(tmp_path, few)
-    path.unlink()
+    write_records(tmp_path, few).unlink()
     assert find_done(tmp_path, few.manifest.key) is None
-    assert list(iter_manifests(tmp_path)) == [] and len(load_summaries(tmp_path)) == 1
-    with pytest.raises(InputError, match="not readable records"):
-        Records.load(path)
+    assert len(load_summaries(tmp_path)) == 1
     with pytest.raises(InputError, match="nowhere: no records or summaries"):
         load_summaries(tmp_path / "nowhere")
 
 
 def test_any_id_is_written_and_found(few, tmp_path):
     """A name becomes its own file inside the folder, whatever is in it."""
-    ids = ["gpt2", "EleutherAI/pythia-14m", "EleutherAI+pythia-14m", "..", "../../etc/passwd", "/a",
-           "a\\b", "a b", "a%2Fb", "a/b", "ä/ö", "x" * 300, "x" * 299 + "y", ".hidden", "a\nb",
-           "a.json", "a.parquet", "%2E.", "*", "[a]", "~"]  # fmt: skip
+    ids = ["org/model", "org+model", "..", "../../etc/passwd", "/a", "a%2Fb", "a/b", "ä/ö"]
+    ids += ["x" * 300, "x" * 299 + "y", ".hidden", "a\nb", "*", "[a]"]
     assert slug("Qwen/Qwen2.5-0.5B") == "Qwen+Qwen2.5-0.5B"
     for name in ids:
         named = with_manifest(few, model=name, corpus=name)
@@ -471,13 +397,6 @@ def test_any_id_is_written_and_found(few, tmp_path):
     assert sorted(s.manifest.model for s in load_summaries(tmp_path)) == sorted(ids)
 
 
-def test_no_pickle_is_read(tmp_path):
-    path = tmp_path / "evil.summary.npz"
-    np.savez(path, manifest=np.array([print], dtype=object))
-    with pytest.raises(InputError, match=r"evil\.summary\.npz: not a readable summary"):
-        load_summaries(tmp_path)
-
-
 def test_a_model_that_was_measured_under_two_names_counts_once(few, tmp_path):
     """By the first in the order of the alphabet, or by the name that is asked for."""
     for name in ("second", "another"):
@@ -485,48 +404,45 @@ def test_a_model_that_was_measured_under_two_names_counts_once(few, tmp_path):
     said = []
     named = [summary.manifest.model for summary in load_summaries(tmp_path, say=said.append)]
     assert named == ["another"]
-    assert said == ["second has the weights of another, and counts as another."]
+    assert said == ["second on Wiki has the weights of another, and counts as that."]
     (summary,) = load_summaries(tmp_path, model="second")
     assert summary.manifest.model == "second"
-    write_records(tmp_path / "two/more", dataclasses.replace(few, nll=few.nll + np.float32(1)))
-    write_records(tmp_path / "two/less", few)
-    load_summaries(tmp_path / "two", say=said.append)
-    assert "is there twice, with other numbers" in said[-1]
 
 
 @pytest.mark.parametrize("name", ["counts", "ranks", "document_nll", "hits", "k_grid", "manifest"])
 def test_a_summary_that_was_changed_is_refused(name):
     """Its numbers would go into tables without a word: an RBP above 1, a CE that is NaN."""
-    stored = np.load(io.BytesIO(records_of(np.arange(1, 41), V=40).summary().to_bytes()))
+    stored = np.load(io.BytesIO(records_of(np.arange(1, 41), V=40).summary.to_bytes()))
     arrays = {key: stored[key] for key in stored.files}
     changed = arrays[name].copy()
     changed.flat[:1] += 1
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays | {name: changed})
-    with pytest.raises(InputError, match="theirs: not a readable summary"):
-        Summary.from_bytes(buffer.getvalue(), "theirs")
+    for bad in (changed, np.array([print], dtype=object)):  # no pickle is read
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays | {name: bad})
+        with pytest.raises(InputError, match="theirs: not a readable summary"):
+            Summary.from_bytes(buffer.getvalue(), "theirs")
 
 
-def test_a_checkpoint_of_each_run_is_chosen(tmp_path):
-    """Two runs, two checkpoints each, and a model of no run."""
+def test_the_last_checkpoint_of_each_run_is_chosen(tmp_path):
+    """Two runs, two checkpoints each; a run of another size of the same name; a model of no run."""
     names = [f"{run}/checkpoint-{step}" for run in "ab" for step in (100, 20)]
     for number, name in enumerate([*names, "other"]):
         about = {"model": name, "revision": f"r{number}", "gaps": False}
         write_records(tmp_path, make_records([4, 9], seed=number, **about))
-
-    def models(**settings):
-        return {one.manifest.model for one in load_summaries(tmp_path, **settings)}
+    larger = {"model": "a/checkpoint-50", "revision": "larger", "S": 2000, "gaps": False}
+    write_records(tmp_path, make_records([4, 9], **larger))
 
     said: list[str] = []
-    last = {"a/checkpoint-100", "b/checkpoint-100", "other"}
-    assert models(checkpoint="last", say=said.append) == last
+    found = load_summaries(tmp_path, checkpoint="last", say=said.append)
+    last = {"a/checkpoint-100", "b/checkpoint-100", "a/checkpoint-50", "other"}
+    assert {one.manifest.model for one in found} == last
     assert "left out: a/checkpoint-20, b/checkpoint-20." in said[0] and len(said) == 1
-    assert models(checkpoint=20) == {"a/checkpoint-20", "b/checkpoint-20", "other"}
-    with pytest.raises(InputError, match="the last ones are 100"):
-        models(checkpoint=7)
-    assert models(model=["other", "a/checkpoint-100"]) == {"other", "a/checkpoint-100"}
-    with pytest.raises(InputError, match=r"no model 'othr'; did you mean other"):
-        models(model=["other", "othr"])
+    asked = load_summaries(tmp_path, model=["other", "a/checkpoint-20"])
+    assert {one.manifest.model for one in asked} == {"other", "a/checkpoint-20"}
+    with pytest.raises(InputError, match=r"no model 'othr' was measured; there are a/"):
+        load_summaries(tmp_path, model=["other", "othr"])
+    with pytest.raises(InputError, match=r"models: no setting"):
+        load_summaries(tmp_path, models="other")
 
 
 def test_a_family_of_the_models_whose_names_fit(tmp_path):
@@ -541,5 +457,5 @@ def test_a_family_of_the_models_whose_names_fit(tmp_path):
     assert families("mine=a/*") == {"a/small": "mine", "a/large": "mine"}
     both = families("mine=*/small", "theirs=b/*", "Pythia")
     assert both == {"a/small": "mine", "a/large": "Pythia", "b/small": "theirs", "c": "Pythia"}
-    with pytest.raises(InputError, match=r"family mine=d\*: no model is called so"):
+    with pytest.raises(InputError, match="no family 'mine' was measured; there are Pythia"):
         families("mine=d*")

@@ -119,17 +119,11 @@ class Totals:
         """Mean negative log-likelihood, nats."""
         return self.nll / self.manifest.tokens
 
-    def rbp(self, k: int, ties: str = "pessimistic") -> float:
-        """RBP_k = Pr(R <= k), Eq. 4; ties count against the model, the only rule that was counted.
-
-        Raises InputError for a k that is not in `hits`, and for another rule.
-        """
-        if k not in self.hits or ties != "pessimistic":
-            grid = ", ".join(str(counted) for counted in self.hits)
-            raise InputError(
-                f"k = {k}, {ties}: {self.manifest.model} was counted at k = {grid} only,"
-                " pessimistically"
-            )
+    def rbp(self, k: int) -> float:
+        """RBP_k = Pr(R <= k), Eq. 4. InputError for a k that was not counted."""
+        if k not in self.hits:
+            grid = ", ".join(map(str, self.hits))
+            raise InputError(f"k = {k}: {self.manifest.model} was counted at k = {grid} only")
         return self.hits[k] / self.manifest.tokens
 
     def plus(self, other: Totals) -> Totals:
@@ -168,7 +162,7 @@ def completes_pair(records: Records) -> np.ndarray:
     _, first_time = np.unique(pair, return_index=True)
     again = np.ones(second.size, dtype=bool)
     again[first_time] = False
-    completes = np.zeros(records.tokens, dtype=bool)
+    completes = np.zeros(len(records.nll), dtype=bool)
     completes[second[again]] = True
     return completes
 
@@ -177,7 +171,7 @@ def totals_of_tokens(records: Records, chosen: np.ndarray) -> Totals:
     """The totals over some scored tokens alone: chosen (T,) bool. `manifest.tokens` counts them."""
     tokens = int(chosen.sum())
     rank = records.rank()[chosen]
-    ks = records.summary().k_grid.tolist()
+    ks = records.summary.k_grid.tolist()
     return Totals(
         manifest=records.manifest.model_copy(update={"tokens": tokens}),
         nll=math.fsum(records.nll[chosen]),

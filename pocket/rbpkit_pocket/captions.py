@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from rbpkit.encoding import (
     Batch,
     EncodedCorpus,
     EncodedDocument,
-    added_at_the_end,
+    added_around,
     encoded_corpus,
     groups,
     padded,
@@ -44,7 +44,6 @@ from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
 from rbpkit.text_files import (
     Columns,
     Document,
-    checked_columns,
     document_of,
     list_files,
     rows_of,
@@ -92,18 +91,14 @@ def captions_of(
         bytes, the path of a file.
     field, unit: columns, as of `load_corpus`.
     """
-    text = checked_columns(field, unit, None)
+    columns = Columns(field or "text", unit)
     found = []
     with reason(f"{name}: the documents must be rows by column"):
         for number, row in enumerate(undecoded(rows, image)):
             where = f"{name}, row {number}"
-            if not isinstance(row, Mapping):
-                kind = type(row).__name__
-                raise InputError(f"{where}: of type {kind}, but must be rows by column")
-            picture = Picture(where, value_in(row, image, "picture", where))
-            found.append((document_of(text, row, where), picture))
-    protocol = {"seed": None, "requested": None, "available": len(found)}
-    return _captions(name, found, {"kind": "memory", "path": name}, protocol)
+            picture = Picture(where, value_in(row, image, where))
+            found.append((document_of(row, columns, where), picture))
+    return _captions(name, found)
 
 
 def load_captions(
@@ -131,46 +126,37 @@ def load_captions(
 
     A caption has no prompt. Raises InputError as `load_corpus`.
     """
-    text = checked_columns(field, unit, None)
+    columns = Columns(field or "text", unit)
     for key, number in {"documents": documents, "seed": seed}.items():
         if number is not None:
             check_whole(key, number, 0)
     name = str(corpus).removeprefix("pocket:")
     if name in GLYPH_CORPORA:
-        glyphs = _glyphs(f"pocket:{name}", documents)
-        check_text(glyphs, changed_text)
-        return glyphs
+        return _glyphs(f"pocket:{name}", documents, changed_text)
     if image is None:
         raise InputError(f"{corpus}: name the column with the pictures, --image (image=)")
     path = Path(corpus).expanduser()
     files = list_files(path)
-    read = functools.partial(_rows, files, text, image, images)
+    read = functools.partial(_rows, files, columns, image, images)
     count = PROTOCOL_DOCUMENTS if documents is None else documents or None
-    found, protocol = chosen(read, count, seed)
-    about = {"files": [file.name for file in files], "field": "+".join(text.fields)}
-    source = {"kind": "file", "path": str(path), **about}
-    return _captions(path.resolve().name, found, source, protocol)
+    found, available = chosen(read, count, seed)
+    return _captions(path.resolve().name, found, seed=seed, available=available)
 
 
 def _rows(
-    files: Sequence[Path], text: Columns, image: str, images: str | os.PathLike[str] | None
+    files: Sequence[Path], columns: Columns, image: str, images: str | os.PathLike[str] | None
 ) -> Iterator[tuple[Document, Picture]]:
     """Each row's caption and its picture, which is not read yet."""
     for file in files:
         folder = file.parent if images is None else Path(images).expanduser()
-        with reason(f"{file}: cannot be read; is it whole?"):
-            for where, row in rows_of(file, text, image):
-                value = value_in(row, image, "picture", where)
+        for where, row in rows_of(file):
+            with reason(f"{where}: no row with a picture"):
+                value = value_in(row, image, where)
                 picture = Picture(where, source_inside(value, folder, where))
-                yield document_of(text, row, where), picture
+            yield document_of(row, columns, where), picture
 
 
-def _captions(
-    id: str,
-    found: Sequence[tuple[Document, Picture]],
-    source: dict[str, Any],
-    protocol: dict[str, Any],
-) -> Captions:
+def _captions(id: str, found: Sequence[tuple[Document, Picture]], **protocol: Any) -> Captions:
     """These captions; one without a visible character is empty, and is kept."""
     documents, pictures = zip(*found, strict=True) if found else ((), ())
     texts = tuple(one.text if one.text.strip() else "" for one in documents)
@@ -180,24 +166,24 @@ def _captions(
     return Captions(
         id,
         documents=texts,
-        source=source,
-        protocol=protocol,
         units=None if units[0] is None else units,
         pictures=pictures,
+        **protocol,
     )
 
 
-def _glyphs(id: str, documents: int | None) -> Captions:
+def _glyphs(id: str, documents: int | None, changed_text: bool) -> Captions:
     """The first of the glyphs' names with their pictures, in their own order."""
     from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
 
+    is_same = as_shipped()
+    check_text(id, is_same, changed_text)
     names, drawn = measured_glyphs(id.removeprefix("pocket:glyphs"))
     found = []
     for row, (name, pixels) in enumerate(zip(names, drawn, strict=True)):
         found.append((Document(name), Picture(f"{id}, row {row}", pixels)))
-    taken, protocol = chosen(lambda: found, documents or None, None)
-    source = {"kind": "pocket", "path": "matplotlib's fonts", "as_shipped": as_shipped()}
-    return _captions(id, taken, source, protocol)
+    taken, available = chosen(lambda: found, documents or None, None)
+    return _captions(id, taken, available=available, as_shipped=is_same)
 
 
 # -- how a model reads them -------------------------------------------------------------------
@@ -426,7 +412,7 @@ def _read(corpus: Captions, captioner: Captioner, max_length: int) -> Iterator[E
     """Each caption after its prompt, cut at `max_length` tokens."""
     tokenizer = captioner.tokenizer
     special = special_ids(tokenizer)
-    tail = added_at_the_end(tokenizer)
+    _, tail = added_around(tokenizer)
     before = tokenizer(captioner.prompt)["input_ids"] if captioner.prompt else []
     texts = [captioner.prompt + text for text in corpus.documents]
     for number, tokens in enumerate(tokenized(texts, tokenizer)):

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbpkit.errors import InputError, nearest
-from rbpkit.plugins import PluginText, Reference
+from rbpkit.plugins import PluginText
+from rbpkit.tools.study.reference import Reference
 from rbpkit_pocket import families, paths
 from rbpkit_pocket.documents import PACKAGE_CORPORA
 
 if TYPE_CHECKING:
-    from rbpkit.plugins import Models
     from rbpkit.summary import Summary
+    from rbpkit.tools.study.reference import Models
     from rbpkit_pocket.recipes import Run
 
 TRAINED = "RBPKIT_TRAINED"
@@ -38,7 +39,6 @@ def _cut_out(corpus: str) -> PluginText:
     loaded = load_pocket_documents(corpus)
     return PluginText(
         texts=loaded.documents,
-        where="installed packages",
         units=loaded.files,
         as_shipped=loaded.as_shipped,
     )
@@ -46,12 +46,11 @@ def _cut_out(corpus: str) -> PluginText:
 
 def _humaneval() -> PluginText:
     """The paper's HumanEval: shuffled, the same documents in the same order as the hub's."""
-    from rbpkit.text_files import Columns, read_documents
+    from rbpkit.text_files import rows_of
 
-    columns = Columns("prompt+canonical_solution")
-    rows = read_documents([paths.HUMANEVAL], columns)
-    texts = [document.text for document in rows]
-    return PluginText(texts, where="shipped with rbpkit-pocket", shuffled=True)
+    rows = [row for _, row in rows_of(paths.HUMANEVAL)]
+    texts = [f"{row['prompt']}\n{row['canonical_solution']}" for row in rows]
+    return PluginText(texts, shuffled=True)
 
 
 def _corpora() -> dict[str, Callable[[], PluginText]]:

@@ -65,7 +65,7 @@ def ship_run(run: Path, corpora: list[Corpus]) -> None:
     totals: dict[Path, list[Totals]] = defaultdict(list)
     for corpus in corpora:
         records = measure(model, corpus, max_length=POCKET_CONTEXT).records
-        whole = totals_of(records.summary())
+        whole = totals_of(records.summary)
         if is_ablation:
             totals[paths.ABLATIONS].append(whole)
             continue

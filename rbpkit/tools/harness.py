@@ -173,10 +173,8 @@ class RankingLM(TemplateLM):
         corpus = _corpus_of(task, requests)
         encoded = EncodedCorpus(
             corpus=corpus.id,
-            fingerprint=corpus.fingerprint,
             max_length=self.max_length,
             documents=tuple(documents),
-            skipped=0,
         )
         # `measure` has a model encode its corpus, and the harness divides texts in its own way.
         ranker = copy.copy(self.loaded)
@@ -205,7 +203,6 @@ def _corpus_of(task: str, requests: Sequence[Instance]) -> Corpus:
     return Corpus(
         f"lm_eval:{task}",
         documents=texts,
-        source={"kind": "memory", "path": task},
         units=tuple(str(request.doc_id) for request in requests),
         prompts=contexts or None,
     )

@@ -130,7 +130,8 @@ def look(
             alternatives = tuple((other, spelling[other], p) for other, p in entries)
             token = Token(id, spelling[id], rank, ties, nll, alternatives)
         tokens.append(token)
-    return Look(model.name, model.S, model.V, corpus.id, len(ids) + encoded.past, tuple(tokens))
+    text_tokens = len(ids) + sum(window.cut for window in encoded.documents)
+    return Look(model.name, model.S, model.V, corpus.id, text_tokens, tuple(tokens))
 
 
 def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[int, float]]]:

@@ -120,14 +120,12 @@ class ScoreTable(Ranker):
             documents.append(EncodedDocument(int(number), ids, scored))
         absent = sum(map(bool, corpus.documents)) - len(documents)
         lacks = sum(int((~document.scored).sum()) for document in documents)
-        holes = f"{absent:,} document(s) and {lacks:,} token(s) without a row in the table"
+        holes = {"document(s)": absent, "token(s)": lacks}
         return EncodedCorpus(
             corpus=corpus.id,
-            fingerprint=corpus.fingerprint,
             max_length=max_length,
             documents=tuple(documents),
-            skipped=0,
-            left_out=holes if absent or lacks else "",
+            left_out={f"{what} without a row": count for what, count in holes.items() if count},
         )
 
     def ranks(self, batch: Batch) -> dict[str, np.ndarray]:

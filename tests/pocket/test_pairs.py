@@ -38,6 +38,6 @@ def test_totals_of_two_kinds_add_up_to_the_whole():
     assert others.manifest.tokens == (~chosen).sum()
     assert pairs.rbp(1) == (records.rank()[chosen] == 1).mean()
     assert pairs.ce() == pytest.approx(records.nll[chosen].astype(float).mean())
-    whole, expected = pairs.plus(others), totals_of(records.summary())
+    whole, expected = pairs.plus(others), totals_of(records.summary)
     assert whole.manifest == expected.manifest and whole.hits == expected.hits
     assert whole.nll == pytest.approx(expected.nll)

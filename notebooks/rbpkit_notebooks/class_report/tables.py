@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,20 @@ import pandas as pd
 from rbpkit.errors import printable
 from rbpkit.writing import as_csv, write_whole
 from rbpkit_notebooks.class_report.reading import cut
+
+# What a cell begins with that a spreadsheet would compute; the last four are wide letters.
+FORMULA = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def without_formula(cell: object) -> object:
+    """A cell of a table; a text that a spreadsheet would compute begins with an apostrophe.
+
+    A plain number, such as the answer -0.09, stays as it is.
+    """
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
 
 
 def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -26,5 +41,5 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
     """Write NAME.csv for each table, all or none."""
     files = {}
     for name, rows in tables.items():
-        files[f"{name}.csv"] = as_csv(rows).encode()
+        files[f"{name}.csv"] = as_csv(rows.map(without_formula)).encode()
     write_whole(folder, files)

@@ -50,7 +50,7 @@ class Selection:
     corpus: Annotated[tuple[str, ...], Parameter(help="A corpus; may be repeated.")] = ()
     model: Annotated[tuple[str, ...], Parameter(help="A model; may be repeated.")] = ()
     checkpoint: Annotated[
-        str | None, Parameter(help="Which one of each run: last, or the number of a step.")
+        Literal["last"] | None, Parameter(help="Of each training run only the last one.")
     ] = None
     by_tokenizer: Annotated[
         bool, Parameter(help="A text in the tokens of each tokenizer is a corpus of its own.")
@@ -64,9 +64,6 @@ class Selection:
         settings: dict[str, list[str]] = {}
         for name, _, value in given:
             settings.setdefault(name, []).append(value)
-        if unknown := settings.keys() - {"family", *KEY}:
-            there = ", ".join(["family", *KEY])
-            raise InputError(f"--where: no setting {min(unknown)!r}; there are {there}")
         found = load_summaries(
             records, checkpoint=self.checkpoint, several=several, say=say, **settings
         )
@@ -93,7 +90,7 @@ def measured_table(
     """
     names = ["corpus", "family", "model", "S", "V"]
     names += ["documents", "max_length", "stride", "dtype", "revision"]
-    others = [name for name in KEY if name not in names]
+    others = [name for name in (*KEY, "max_bytes") if name not in names]
     rows = []
     for summary in summaries:
         row = {name: getattr(summary.manifest, name) for name in (*names, *others, "tokens")}

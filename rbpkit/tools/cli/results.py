@@ -13,6 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt
 
+from rbpkit import plugins
 from rbpkit.errors import InputError, reason
 from rbpkit.fit import (
     Curve,
@@ -24,7 +25,6 @@ from rbpkit.fit import (
     predict_sizes,
 )
 from rbpkit.paired import differences, same_tokens
-from rbpkit.plugins import pairs_rule
 from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import (
@@ -213,7 +213,7 @@ def predict(
 
 def _predict_pairs(path: Path, registered: bool, form: str) -> None:
     """Predict the rows of a table that have no accuracy, and print them."""
-    rule = pairs_rule()
+    rule = plugins.offered("pocket", "pairs")
     pairs = rule.read_pairs(path)
     predicted = rule.predict_pairs(pairs, registered)
     if predicted.empty:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from rbpkit import paper, plugins
-from rbpkit.corpora import ON_HUB, Corpus, known_corpus, load_corpus
+from rbpkit.corpora import HUB_CORPORA, Corpus, is_named, load_corpus
 from rbpkit.errors import InputError
 from rbpkit.tools.study.params import Params
+from rbpkit.tools.study.reference import reference_of
 
 
 def model_sources(params: Params) -> list[str]:
@@ -23,7 +24,7 @@ def model_sources(params: Params) -> list[str]:
         for family, models in paper.table("models").sort_values("S").groupby("family"):
             known[family.lower()] = list(models["hub_id"])
     else:
-        for family, names in plugins.reference_of(params.source).families.items():
+        for family, names in reference_of(params.source).families.items():
             known[family.lower()] = [f"{params.source}:{name}" for name in names]
     sources = []
     for family in params.families:
@@ -53,15 +54,15 @@ def read_corpora(params: Params) -> list[Corpus]:
 
 
 def _read_corpus(params: Params, given: str) -> Corpus:
-    name = known_corpus(given)
-    # The columns of a known corpus are known, too; those given are of own files.
+    hub = HUB_CORPORA.get(given)
+    # The columns of a corpus by name are known, too; those given are of own files.
     columns = {"field": params.field, "unit": params.unit, "prompt": params.prompt}
     return load_corpus(
         given,
         documents=params.documents,
         seed=params.seed,
         max_bytes=params.max_bytes,
-        revision=params.revision_of(ON_HUB[name].path) if name in ON_HUB else None,
+        revision=None if hub is None else params.revision_of(hub.path),
         changed_text=params.changed_text,
-        **(columns if name is None else {}),
+        **({} if is_named(given) else columns),
     )

@@ -23,6 +23,7 @@ from rbpkit.tools.study.engines import cores
 from rbpkit.tools.study.jobs import model_sources
 from rbpkit.tools.study.notebooks import notebook_called, notebook_names, run
 from rbpkit.tools.study.params import Params
+from rbpkit.tools.study.reference import reference_of
 from rbpkit.tools.study.sweep import sweep
 from rbpkit.writing import as_csv, write_whole
 
@@ -84,7 +85,7 @@ def reproduce(
     say("slopes of log(-log RBP_k), and of log CE, on log S; the paper's are over its six corpora:")
     say(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
     for plugin in plugins_of(measured):
-        for line in plugins.reference_of(plugin).remarks(measured):
+        for line in reference_of(plugin).remarks(measured):
             say(line)
     agrees = compare_with_reference(measured, params.ks, say=say)
     for job, fault in result.failures.items():
@@ -104,7 +105,7 @@ def train_models(params: Params, out: Path, *, say: Say, progress: bool) -> None
         if plugin is not None:
             names_of.setdefault(plugin, []).append(source.partition(":")[2])
     for plugin, names in names_of.items():
-        train = plugins.reference_of(plugin).train
+        train = reference_of(plugin).train
         train(names, out, device=params.device or "cpu", say=say, progress=progress)
 
 
@@ -152,7 +153,7 @@ def compare_with_reference(measured: Sequence[Measured], ks: Sequence[int], *, s
     """
     reference = {}
     for plugin in plugins_of(measured):
-        for summary in plugins.reference_of(plugin).summaries():
+        for summary in reference_of(plugin).summaries():
             reference[summary.manifest.model, summary.manifest.corpus] = summary
     rows, jobs, not_compared = [], 0, set()
     for job in measured:
@@ -190,7 +191,7 @@ def comparison(
     """Slope and R2 measured, of the reference and published: a row per (corpus, family, quantity).
 
     low, high: t interval of the slope, 95%.
-    reference: the slope of the plugin's own models on the same text (`plugins.Reference.beside`,
+    reference: the slope of the plugin's own models on the same text (`Reference.beside`,
         which also says which of them are fitted together with those measured).
     difference: slope - reference.
     paper_from, paper_to: the range of the paper's slopes for that family over its six corpora
@@ -201,7 +202,7 @@ def comparison(
     fitted = list(measured)
     reference: list[Measured] = []
     for plugin in plugins_of(measured):
-        also_fitted, compared = plugins.reference_of(plugin).beside(measured)
+        also_fitted, compared = reference_of(plugin).beside(measured)
         fitted += also_fitted
         reference += compared
     fits = fit_curves(curves_of_all(fitted, ks))

@@ -21,7 +21,7 @@ from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.measuring import Measurement, job_key, measure
 from rbpkit.models import FoundModel, find_model, load_model
-from rbpkit.records import find_done, read_manifest, record_path, slug, summary_of
+from rbpkit.records import find_done, record_path, slug, summary_of
 from rbpkit.tools.study.engines import in_processes, on_ray
 from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params
@@ -103,7 +103,7 @@ def sweep(
         results[job] = told.failure
         line = f"failed: {job}: {told.failure}"
         if told.path is not None:
-            summary = summary_of(told.path, read_manifest(told.path))
+            summary = summary_of(told.path)
             results[job] = Measurement(summary, told.path, found_done)
             took = f"measured in {summary.manifest.seconds:.1f} s"
             line = f"{'done before' if found_done else took}: {job}: {summary.tokens:,} tokens"

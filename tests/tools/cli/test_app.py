@@ -55,10 +55,10 @@ def test_measure_show_fit(rbpkit, ladder, measuring, text_file, tmp_path):
         "sizes/middle",
         "sizes/large",
     ]
-    assert large["RBP_500"] == pytest.approx(records.rbp(500), abs=1e-14)
+    assert large["RBP_500"] == pytest.approx(records.summary.rbp(500), abs=1e-14)
     assert (large["S"], large["dtype"], large["stride"]) == (records.manifest.S, "float32", 0)
     found_done = measure(ladder[2], text_file, out, max_length=64)
-    assert found_done.found_done and large["bits_per_byte"] == found_done.bits_per_byte()
+    assert found_done.found_done and large["bits_per_byte"] == found_done.summary.bits_per_byte()
     status, table, _ = rbpkit("fit", out, "--k", 2000, "--format", "json")
     assert status == 0
     assert {row["quantity"] for row in json.loads(table)} == {"CE", "RBP_2000"}

@@ -22,8 +22,8 @@ from rbpkit.fit import curve_of, fit_power_law, models_of
 from rbpkit.records import load_summaries, slug
 from rbpkit.tools.cli import app
 from rbpkit.tools.study.notebooks import from_twin, notebook_names
-from rbpkit.writing import without_formula
 from rbpkit_notebooks.class_report.run import run_class
+from rbpkit_notebooks.class_report.tables import without_formula
 from rbpkit_pocket import paths
 
 
