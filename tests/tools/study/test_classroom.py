@@ -71,7 +71,7 @@ REASONS = {
     "bomb.zip": "101 MB in 1 files; at most 100 MB",
     "broken.ipynb": "damaged",
     "dee.yaml": "mine: no records",  # next to its file
-    "deep.yaml": "lists inside lists",
+    "deep.yaml": "cannot be read",
     "eve.yaml": "rbpkit reproduce",
     "flo.yaml": "Llama",
     "folder": "is a link",
