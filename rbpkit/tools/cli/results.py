@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import NonNegativeInt
@@ -174,9 +173,6 @@ def predict(
         Path | None,
         Parameter(help="Predict the empty acc of a table with text, ce, k, acc."),
     ] = None,
-    registered: Annotated[
-        bool, Parameter(help="With the intervals of the registered rule, which are constants.")
-    ] = False,
     chosen: Chosen = ALL,
     k: Ks = DEFAULT_KS,
     level: Annotated[float, Parameter(help="Level of the prediction interval.")] = 0.95,
@@ -188,7 +184,7 @@ def predict(
     models that were measured on a text, of whatever family.
     """
     if pairs is not None:
-        _predict_pairs(pairs, registered, form)
+        _predict_pairs(pairs, form)
         return
     if records is None or bool(size) == bool(ce):
         raise InputError("give --records with --size or with --ce, or --pairs alone")
@@ -211,11 +207,11 @@ def predict(
     print_table(table, form)
 
 
-def _predict_pairs(path: Path, registered: bool, form: str) -> None:
+def _predict_pairs(path: Path, form: str) -> None:
     """Predict the rows of a table that have no accuracy, and print them."""
     rule = plugins.offered("pocket", "pairs")
     pairs = rule.read_pairs(path)
-    predicted = rule.predict_pairs(pairs, registered)
+    predicted = rule.predict_pairs(pairs)
     if predicted.empty:
         raise InputError(f"{path}: every row has an acc, so there is nothing to predict")
     filled = [name for name in pairs if pairs[name].astype(bool).any()]
@@ -251,41 +247,29 @@ def compare(
     """
     of_a, of_b = (_one_job(replace(chosen, model=(name,)), records) for name in (a, b))
     say(f"A is {a}, B is {b}, on {of_a.manifest.corpus}: {of_a.tokens:,} tokens")
-    table = differences(of_a, of_b, k)
+    print_table(differences(of_a, of_b, k), form)
+    say_what_to_mind([of_a, of_b])
     if not same_tokens(of_a, of_b):
         say(
             "they have two tokenizers: RBP_k and CE are of each model's own tokens, and shorter"
             " tokens are easier, so neither says which model is better; bits per byte of the same"
             " text do"
         )
-    print_table(table, form)
-    say_what_to_mind([of_a, of_b])
-    if show_documents and form == "text":  # a second table would spoil a file of the first
+    elif show_documents and form == "text":  # a second table would spoil a file of the first
         say("the documents that differ most (nats: B minus A, all tokens of the document):")
-        print_table(_most_different(of_a, of_b, show_documents))
+        print_table(_documents(of_a, of_b, show_documents))
 
 
-def _most_different(a: Summary, b: Summary, count: int) -> pd.DataFrame:
-    """The documents whose nats differ most, the most first.
+def _documents(a: Summary, b: Summary, count: int) -> pd.DataFrame:
+    """The documents whose nats differ most, the most first, of two models on the same tokens.
 
     Columns: document (its number in the order of the protocol, from 0), tokens (scored), CE_A and
-    CE_B of the document, nats (B minus A, summed over its tokens). Of two tokenizers bytes are in
-    the place of tokens, and bits per byte in that of CE.
+    CE_B of the document, nats (B minus A, summed over its tokens).
     """
-    compared, in_a, in_b = np.intersect1d(a.document, b.document, return_indices=True)
-    nll_a, nll_b = a.document_nll[in_a], b.document_nll[in_b]
-    if same_tokens(a, b):
-        unit, size, per, loss = "tokens", a.document_tokens[in_a], 1.0, "CE"
-    else:
-        unit, size, per, loss = "bytes", a.document_bytes()[in_a], np.log(2), "bits_per_byte"
-    columns = {
-        "document": compared,
-        unit: size,
-        f"{loss}_A": nll_a / (per * size),
-        f"{loss}_B": nll_b / (per * size),
-        "nats": nll_b - nll_a,
-    }
-    table = pd.DataFrame(columns)
+    table = pd.DataFrame({"document": a.document, "tokens": a.document_tokens})
+    table["CE_A"] = a.document_nll / table["tokens"]
+    table["CE_B"] = b.document_nll / table["tokens"]
+    table["nats"] = b.document_nll - a.document_nll
     return table.sort_values("nats", key=lambda nats: -nats.abs(), kind="stable").head(count)
 
 

@@ -99,7 +99,6 @@ def on_ray(device: str | None, address: str | None, count: int | None) -> Iterat
     new_cluster: dict[str, Any] = {}
     if not address:
         new_cluster = {"num_cpus": count or cores(), "include_dashboard": False}
-    handler = signal.getsignal(signal.SIGTERM)
     try:
         with reason(f"Ray does not start ({address or 'on this machine'})"):
             ray.init(
@@ -109,8 +108,6 @@ def on_ray(device: str | None, address: str | None, count: int | None) -> Iterat
                 runtime_env={"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},  # as in cli.app.main
                 **new_cluster,
             )
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, handler)  # with Ray's own, the exit code would be 15
         most_of_a_node = max(int(node["Resources"].get("GPU", 0)) for node in ray.nodes())
         gpus = most_of_a_node if device == SPREAD else min(1, most_of_a_node)
         room = {"num_cpus": 1, "num_gpus": 0 if device == "cpu" else gpus, "max_retries": 0}

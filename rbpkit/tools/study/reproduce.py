@@ -148,14 +148,14 @@ def compare_with_reference(measured: Sequence[Measured], ks: Sequence[int], *, s
     """Whether each RBP_k and CE is within `RBP_TOLERANCE`, `CE_TOLERANCE` of the reference.
 
     The reference is the plugin's summary of the same model and corpus. Says the largest differences
-    of each corpus, and if any job was compared, how many, and OK or not. A job whose text, weights
-    or settings are not the reference's is not compared, and a line says so.
+    on each corpus, which jobs are beyond the tolerances, and how many were compared. A job whose
+    text, weights or settings are not the reference's is not compared, and a line says so.
     """
     reference = {}
     for plugin in plugins_of(measured):
         for summary in reference_of(plugin).summaries():
             reference[summary.manifest.model, summary.manifest.corpus] = summary
-    rows, jobs, not_compared = [], 0, set()
+    rows, not_compared = [], set()
     for job in measured:
         model, corpus = job.manifest.model, job.manifest.corpus
         expected = reference.get((model, corpus))
@@ -164,25 +164,24 @@ def compare_with_reference(measured: Sequence[Measured], ks: Sequence[int], *, s
         if keys := differing(job, expected):
             not_compared.add(f"{corpus}: not compared: the reference has another {', '.join(keys)}")
             continue
-        jobs += 1
-        rows.append((corpus, "CE", model, "CE", job.ce(), expected.ce(), CE_TOLERANCE))
-        for k in ks:
-            values = (job.rbp(k), expected.rbp(k))
-            rows.append((corpus, "RBP", model, f"RBP_{k}", *values, RBP_TOLERANCE))
+        differences = [abs(job.rbp(k) - expected.rbp(k)) for k in ks]
+        rows.append((corpus, model, abs(job.ce() - expected.ce()), *differences))
     for line in sorted(not_compared):
         say(line)
-    if not jobs:
+    if not rows:
         return True
-    columns = ["corpus", "kind", "model", "quantity", "measured", "reference", "tolerance"]
-    table = pd.DataFrame(rows, columns=columns)
-    table["difference"] = (table["measured"] - table["reference"]).abs()
-    largest = table.loc[table.groupby(["corpus", "kind"])["difference"].idxmax()]
+    quantities = ["CE", *(f"RBP_{k}" for k in ks)]
+    table = pd.DataFrame(rows, columns=["corpus", "model", *quantities])
+    tolerances = pd.Series(RBP_TOLERANCE, quantities)
+    tolerances["CE"] = CE_TOLERANCE
+    beyond = table[(table[quantities] > tolerances).any(axis=1)]
     say("largest differences from the reference:")
-    say(largest.drop(columns="kind").to_string(index=False, float_format="{:.6g}".format))
-    beyond = int((table["difference"] > table["tolerance"]).sum())
-    verdict = f"NOT OK, {beyond} values beyond the tolerance" if beyond else "OK"
-    say(f"{jobs} of {len(measured)} jobs compared with the reference: {verdict}")
-    return not beyond
+    say(table.groupby("corpus")[quantities].max().to_string(float_format="{:.2g}".format))
+    for corpus, model in beyond[["corpus", "model"]].itertuples(index=False):
+        say(f"beyond the tolerances: {model} on {corpus}")
+    verdict = f"NOT OK, {len(beyond)} beyond the tolerances" if len(beyond) else "OK"
+    say(f"{len(rows)} of {len(measured)} jobs compared with the reference: {verdict}")
+    return beyond.empty
 
 
 def comparison(

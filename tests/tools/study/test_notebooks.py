@@ -6,14 +6,12 @@ Their outputs are compared one by one by `pytest --nbval notebooks` (`make test`
 import ast
 import base64
 import io
-import itertools
 import re
 
 import nbformat
 import pandas as pd
 import pytest
 from conftest import ROOT
-from jupytext.config import load_jupytext_config
 from PIL import Image
 
 from rbpkit import paper
@@ -53,13 +51,6 @@ def test_twin_and_notebook_agree(name):
     assert [(c.cell_type, c.id, c.source, c.metadata) for c in made.cells] == [
         (c.cell_type, c.id, c.source, c.metadata) for c in found.cells
     ], f"edit notebooks/py/{name}.py, then `make notebooks`"
-
-
-def test_jupyterlab_does_not_take_a_notebook_and_its_twin_for_a_pair():
-    """jupytext refuses to open a pair whose notebook is newer, as after a `git pull`."""
-    for path in notebooks_dir().glob("*.ipynb"):
-        assert "jupytext" not in committed(path.stem).metadata
-        assert load_jupytext_config(str(path)).default_formats(str(path)) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,22 +125,6 @@ def test_every_picture_and_link_is_there(name):
         if cell.cell_type == "markdown":
             for goal in re.findall(r"\[[^\]]*\]\((?!https?:)([^)#\s]+)", cell.source):
                 assert (notebooks_dir() / goal).exists(), goal
-
-
-def test_each_row_of_a_markdown_table_has_as_many_cells_as_its_header():
-    """Viewers drop what lies beyond the header's last column."""
-    texts = [
-        page.read_text(encoding="utf-8")
-        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-    ]
-    for cell in itertools.chain(*(committed(name).cells for name in NAMES)):
-        texts.append(cell.source)
-        texts += [one.get("data", {}).get("text/markdown", "") for one in cell.get("outputs", [])]
-    tables = re.findall(r"^\|.*\|\n\|[ :|-]+\|$(?:\n\|.*)*", "\n\n".join(texts), re.MULTILINE)
-    assert len(tables) > 50
-    for table in tables:
-        bars = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
-        assert len(bars) == 1, table
 
 
 # -- what a build writes ---------------------------------------------------------------------

@@ -73,10 +73,10 @@ def test_agreement_is_within_the_tolerances(shipped):
         moved = Moved(shipped[0], share * RBP_TOLERANCE, nats * CE_TOLERANCE)
         agrees = compare_with_reference([moved, *shipped[1:]], (1, 10), say=said.append)
         assert agrees == (share < 1 and nats < 1)
-        verdict = "OK" if agrees else f"NOT OK, {2 if share else 1} values beyond the tolerance"
+        verdict = "OK" if agrees else "NOT OK, 1 beyond the tolerances"
         jobs = len(shipped)
         assert said[-1] == f"{jobs} of {jobs} jobs compared with the reference: {verdict}"
-        assert shipped[0].manifest.model in said[-2]
+        assert agrees or shipped[0].manifest.model in said[-2]
 
 
 @pytest.mark.parametrize("key", ["fingerprint", "revision", "dtype"])
