@@ -59,7 +59,7 @@ def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit, tmp_path):
     [
         ("--size=-1e6", "must be a positive, finite number"),
         ("", "give --records with"),
-        ("--size 1e6 --family Llama", "no family 'Llama'; there are Pythia"),
+        ("--size 1e6 --family Llama", "no family 'Llama' was measured; there are Pythia"),
         ("--ce -1", "must be a positive, finite number"),
     ],
 )
