@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,36 +25,10 @@ def check_whole(key: str, value: object, least: int) -> None:
         raise InputError(f"{key}={shown(value)}: must be a whole number, {least} or more")
 
 
-def check_path(key: str, value: object) -> None:
-    """InputError that names the key, unless the value is a path or a name, and not empty."""
-    path = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
-    if not path or "\0" in str(path):
-        raise InputError(f"{key}={shown(value)}: must be a path, and not empty")
-
-
-def nearest(word: str, names: Iterable[str]) -> str:
-    """ "; did you mean NAME?" for the name nearest to a word in any case, "" if none is near."""
-    spelt = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(word.lower(), spelt, n=1)
-    return f"; did you mean {spelt[near[0]]}?" if near else ""
-
-
 def shown(value: object) -> str:
     """A value in one short line; a tensor's numbers would take many."""
     shown = " ".join(repr(value).split())
     return shown if len(shown) <= 60 else f"{shown[:50]}... ({type(value).__name__})"
-
-
-def printable(text: str) -> str:
-    """The text on one line; half characters and what moves a terminal's cursor as escapes."""
-    signs = [sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text]
-    return "".join(signs)
-
-
-def check_ties(ties: str) -> None:
-    """InputError unless `ties` is "pessimistic" (Eq. 3) or "optimistic"."""
-    if not isinstance(ties, str) or ties not in ("pessimistic", "optimistic"):
-        raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {shown(ties)}")
 
 
 @contextmanager

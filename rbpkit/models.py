@@ -44,7 +44,7 @@ from rbpkit.checkpoints import (
     read_tokenizer,
 )
 from rbpkit.encoding import Batch
-from rbpkit.errors import InputError, check_path, reason
+from rbpkit.errors import InputError, reason
 from rbpkit.libraries import SPREAD, quiet, torch_device
 from rbpkit.output_head import PROBE_TEXT, Head, embedding_of, linear_head, padding_limit
 from rbpkit.ranker import Ranker, columns_of
@@ -230,7 +230,6 @@ def find_model(model: str | os.PathLike[str], **settings: Any) -> FoundModel:
     asked.apply_defaults()
     settings = asked.kwargs
     labels = {key: settings[key] for key in ("name", "family", "size")}
-    check_path("model", model)
     given, dtype = os.fspath(model), settings["dtype"]
     if dtype not in get_args(Dtype):
         raise InputError(f"dtype={dtype!r}: must be one of {', '.join(get_args(Dtype))}")

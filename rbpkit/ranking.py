@@ -21,7 +21,7 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
-from rbpkit.errors import InputError, check_ties
+from rbpkit.errors import InputError
 from rbpkit.kernels import c_loop, tiles
 from rbpkit.kernels.head_plan import (
     MEMORY_BYTES,
@@ -77,7 +77,8 @@ class TokenRanks:
         "optimistic" puts them after it, R = 1 + #{v : p(v) > p(t)}. Raises InputError on any
         other word.
         """
-        check_ties(ties)
+        if ties not in ("pessimistic", "optimistic"):
+            raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
         if ties == "optimistic":
             return self.n_greater + 1
         return self.n_greater + self.n_equal + 1

@@ -37,7 +37,7 @@ from rbpkit.encoding import (
     tokenized,
     truncated,
 )
-from rbpkit.errors import InputError, check_path, check_whole, nearest, reason
+from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.libraries import quiet
 from rbpkit.models import Dtype, LoadedModel, read_model, renamed
 from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
@@ -445,14 +445,13 @@ def load_captioner(
     Any that `AutoModelForImageTextToText` knows, with its own processor. Arguments as of
     `load_model`; raises InputError as it does, and for a model that no processor is for.
     """
-    check_path("model", model)
     found, own_name = os.fspath(model), None
     if found.startswith("pocket:"):
         own_name = found.removeprefix("pocket:")
         found = str(paths.CAPTIONERS / own_name)
         if not os.path.isdir(found):
             known = [folder.name for folder in paths.CAPTIONERS.iterdir()]
-            raise InputError(f"no captioner {model!r}{nearest(own_name, known)}")
+            raise InputError(f"no captioner {model!r}; there are {', '.join(known)}")
     with reason(f"{model}: the captioner cannot be loaded"):
         checkpoint = find_checkpoint(found, revision, tokenizer)
         config = read_config(checkpoint)

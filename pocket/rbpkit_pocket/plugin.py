@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rbpkit.errors import InputError, nearest
+from rbpkit.errors import InputError
 from rbpkit.plugins import PluginText
 from rbpkit.tools.study.reference import Reference
 from rbpkit_pocket import families, paths
@@ -96,9 +96,8 @@ def _run_called(name: str) -> Run:
     try:
         return run_called(name)
     except InputError:
-        known = [f"pocket:{shipped}" for shipped in SHIPPED_MODELS]
-        hint = nearest(f"pocket:{name}", known)
-        raise InputError(f"no model pocket:{name}{hint}") from None
+        there = ", ".join(SHIPPED_MODELS)
+        raise InputError(f"no model pocket:{name}; there are {there}") from None
 
 
 def _train(

@@ -17,11 +17,12 @@ from typing import Any
 
 import pandas as pd
 
-from rbpkit.errors import InputError, printable
+from rbpkit.errors import InputError
 from rbpkit.tools.study.notebooks import notebook_names, notebooks_dir
 from rbpkit_notebooks.class_report.reading import (
     cut,
     decoded,
+    printable,
     read_bytes,
 )
 from rbpkit_notebooks.exercises import replies_of

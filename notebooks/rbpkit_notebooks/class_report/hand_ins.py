@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import rbpkit
-from rbpkit.errors import InputError, one_line, printable
+from rbpkit.errors import InputError, one_line
 from rbpkit.tools.study.notebooks import notebook_names
 from rbpkit_notebooks.class_report.answers import own_lines
-from rbpkit_notebooks.class_report.reading import cut, decoded, read_bytes, unpacked
+from rbpkit_notebooks.class_report.reading import cut, decoded, printable, read_bytes, unpacked
 
 Content = TypeVar("Content")
 

@@ -21,6 +21,12 @@ MOST_FILES = 2_000  # of a zip
 MOST_IN_A_CELL = 2_000  # characters of an answer, a reason, or any other text in a table
 
 
+def printable(text: str) -> str:
+    """The text on one line; half characters and what moves a terminal's cursor as escapes."""
+    signs = [sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text]
+    return "".join(signs)
+
+
 def read_bytes(path: Path) -> bytes:
     """All bytes of a regular file of at most `MOST_BYTES`; InputError for anything else.
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from rbpkit.errors import printable
 from rbpkit.writing import as_csv, write_whole
-from rbpkit_notebooks.class_report.reading import cut
+from rbpkit_notebooks.class_report.reading import cut, printable
 
 # What a cell begins with that a spreadsheet would compute; the last four are wide letters.
 FORMULA = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
