@@ -134,9 +134,7 @@ def test_a_model_of_a_plugin_has_its_name_whatever_its_folder_is_called(tiny):
 def test_a_misspelt_name_asks_no_hub():
     with pytest.raises(InputError, match="no corpus 'pocket:proze'; pocket has prose, "):
         load_corpus("pocket:proze")
-    with pytest.raises(
-        InputError, match="no model pocket:pythia-w64-l44; there are .*pythia-w64-l4,"
-    ):
+    with pytest.raises(InputError, match="no model pocket:pythia-w64-l44; there are "):
         load_model("pocket:pythia-w64-l44")
     with pytest.raises(InputError, match="has to be trained first"):
         load_model("pocket:pythia-w32-l2-3m-seed7")
