@@ -41,7 +41,7 @@ MAY_HOLD = {
     "rbpkit/tools/study": 975,  # pictures that stay and get few colours: 40
     # an axis of any kind: 33; two tokenizers: 15; no code of a class: 2
     # which models a line has, which documents differ most: 60
-    "rbpkit/tools/cli": 827,
+    "rbpkit/tools/cli": 821,
     # captions; the rule of predict --pairs, with intervals that cover: 108; one axis: 1,480
     "pocket": 5_182,
     # why one axis: 280; pages that move: 46; what a class hands in: 1,110

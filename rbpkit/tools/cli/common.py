@@ -17,7 +17,6 @@ from cyclopts.types import PositiveInt
 
 from rbpkit.errors import InputError
 from rbpkit.fit import by_tokenizer, few_units
-from rbpkit.manifest import KEY
 from rbpkit.paired import MOST_OTHER_TEXT
 from rbpkit.records import load_summaries
 from rbpkit.summary import DEFAULT_KS, Summary
@@ -83,19 +82,17 @@ def measured_table(
     """One row per model and corpus, sorted by corpus, family, S.
 
     Columns:
-    - corpus, family, model, S, V, documents, max_length, stride, dtype, revision, tokens (scored);
+    - corpus, family, model, S, V, documents, max_bytes, max_length, stride, dtype, revision,
+      tokens (scored);
     - CE (nats), bits_per_byte, and RBP_<k> for each of `ks`; with `intervals` each of them also
-      with _low and _high. NaN for what is not known, and for a k or a text without an interval;
-    - other settings, only if they differ on one corpus.
+      with _low and _high. NaN for what is not known, and for a k or a text without an interval.
     """
     names = ["corpus", "family", "model", "S", "V"]
-    names += ["documents", "max_length", "stride", "dtype", "revision"]
-    others = [name for name in (*KEY, "max_bytes") if name not in names]
+    names += ["documents", "max_bytes", "max_length", "stride", "dtype", "revision", "tokens"]
     rows = []
     for summary in summaries:
-        row = {name: getattr(summary.manifest, name) for name in (*names, *others, "tokens")}
-        for name in ("revision", "fingerprint"):  # the beginning is enough
-            row[name] = row[name][:15]
+        row = {name: getattr(summary.manifest, name) for name in names}
+        row["revision"] = row["revision"][:15]  # the beginning is enough
         quantities = {
             "CE": (summary.ce, summary.ce_interval),
             "bits_per_byte": (summary.bits_per_byte, summary.bits_per_byte_interval),
@@ -109,10 +106,7 @@ def measured_table(
                 row[name] = value()
                 row |= zip(ends, interval() if ends else (), strict=True)
         rows.append(row)
-    table = pd.DataFrame(rows).sort_values(["corpus", "family", "S", "model"])
-    texts = table.groupby("corpus")
-    same = [name for name in others if (texts[name].nunique() <= 1).all()]  # they tell nothing
-    return table.drop(columns=same)
+    return pd.DataFrame(rows).sort_values(["corpus", "family", "S", "model"])
 
 
 def say_what_to_mind(summaries: Sequence[Summary]) -> None:
