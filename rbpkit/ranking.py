@@ -70,17 +70,11 @@ class TokenRanks:
     p_max: Tensor
     entropy: Tensor
 
-    def rank(self, ties: str = "pessimistic") -> Tensor:
-        """Rank R of each target, from 1; (T,) int32.
+    def rank(self) -> Tensor:
+        """Rank R = #{v : p(v) >= p(t)} of each target, Eq. 3, from 1; (T,) int32.
 
-        "pessimistic" is Eq. 3, R = #{v : p(v) >= p(t)}: tied entries come before the target.
-        "optimistic" puts them after it, R = 1 + #{v : p(v) > p(t)}. Raises InputError on any
-        other word.
+        Tied entries come before the target. After it, the rank would be n_greater + 1.
         """
-        if ties not in ("pessimistic", "optimistic"):
-            raise InputError(f"ties must be 'pessimistic' or 'optimistic', got {ties!r}")
-        if ties == "optimistic":
-            return self.n_greater + 1
         return self.n_greater + self.n_equal + 1
 
 

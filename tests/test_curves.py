@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from made_summaries import made, records_of
+from made_summaries import made
 
 from rbpkit import InputError, curves
 from rbpkit.fit import (
@@ -23,30 +23,29 @@ from rbpkit.fit import (
 # ---- the models of a family
 
 
-make = partial(records_of, V=100, corpus="Wiki", family="GPT2")
-SMALL = make([1, 2, 2, 3], name="small", S=10)
-LARGE = make([1, 1, 2, 1], name="large", S=1000)
-MIDDLE = make([1, 1, 2, 5], name="middle", S=100)
+make = partial(made, V=100, corpus="Wiki", family="GPT2")
+SMALL = make(10, [1, 2, 2, 3], name="small")
+LARGE = make(1000, [1, 1, 2, 1], name="large")
+MIDDLE = make(100, [1, 1, 2, 5], name="middle")
 LADDER = [LARGE, SMALL, MIDDLE]
 
 
-@pytest.mark.parametrize("ladder", [LADDER, [one.summary() for one in LADDER]])
-def test_curves_ascend_in_S(ladder):
-    curve = curve_of(ladder, 1)
+def test_curves_ascend_in_S():
+    curve = curve_of(LADDER, 1)
     assert curve.models == ("small10", "middle100", "large1000")
     assert curve.S.tolist() == [10.0, 100.0, 1000.0]
     assert curve.value.tolist() == [0.25, 0.5, 0.75]
     assert (curve.corpus, curve.family, curve.quantity) == ("Wiki", "GPT2", "RBP_1")
     assert curve.loss == pytest.approx([-math.log(p) for p in (0.25, 0.5, 0.75)])
-    ce = curve_of(ladder, None)
+    ce = curve_of(LADDER, None)
     expected = [0.1 + 2 * math.log(product) / 4 for product in (12, 10, 2)]
     assert ce.value == pytest.approx(expected, rel=1e-6)
     assert ce.loss.tolist() == ce.value.tolist()
 
 
 def test_a_curve_is_of_one_family_on_one_corpus():
-    opt = make([1, 9], name="opt", S=7, family="OPT")
-    both = [*LADDER, make([5, 5], name="small", S=10, corpus="Code"), opt]
+    opt = make(7, [1, 9], name="opt", family="OPT")
+    both = [*LADDER, make(10, [5, 5], name="small", corpus="Code"), opt]
     assert curve_of(models_of(both, "Wiki", "OPT"), 1).models == ("opt7",)
     assert curve_of(models_of(both, "Wiki", "GPT2"), 1).S.tolist() == [10, 100, 1000]
     assert models_of(both, "C4", "GPT2") == []
@@ -56,20 +55,20 @@ def test_a_curve_is_of_one_family_on_one_corpus():
 
 
 def test_a_run_has_one_place_on_a_line():
-    runs = [make([1, 2], name=f"{run}/checkpoint-", S=S) for run, S in (("a", 30), ("b", 600))]
+    runs = [make(S, [1, 2], name=f"{run}/checkpoint-") for run, S in (("a", 30), ("b", 600))]
     assert curve_of(runs, 1).S.tolist() == [30, 600]
     with pytest.raises(InputError, match="b/checkpoint-600, b/checkpoint-1600: are of one run"):
-        curve_of([*runs, make([1, 1], name="b/checkpoint-1", S=600)], 1)
+        curve_of([*runs, make(600, [1, 1], name="b/checkpoint-1")], 1)
     again = SMALL.manifest.model_copy(update={"revision": "later"})
     with pytest.raises(InputError, match="small10, small10: are of one run"):
         curve_of([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
-    by_tokens = [*runs, make([1, 1], name="b/checkpoint-", S=90)]  # `fit --x`: each has its own
+    by_tokens = [*runs, make(90, [1, 1], name="b/checkpoint-")]  # `fit --x`: each has its own
     assert curve_of(by_tokens, 1).S.tolist() == [30, 90, 600]
 
 
 def test_fits_of_all_that_was_measured():
-    opt = [make([1, 1, 2], S=S, family="OPT") for S in (5, 50, 500)]
-    two_sizes = [make([1, 1, 5], S=S, corpus="Code") for S in (5, 50)]
+    opt = [make(S, [1, 1, 2], family="OPT") for S in (5, 50, 500)]
+    two_sizes = [make(S, [1, 1, 5], corpus="Code") for S in (5, 50)]
     fits = fit_curves(curves_of_all([*LADDER, *opt, *two_sizes], (1, 2)))
     row = fits.table.iloc[1]
     alone = fit_rbp_law([10, 100, 1000], [0.25, 0.5, 0.75])
@@ -83,7 +82,7 @@ def test_fits_of_all_that_was_measured():
 
 @pytest.mark.parametrize("setting", ["fingerprint", "max_length", "stride", "tokens", "targets"])
 def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
-    other = make([1, 2], name="small", S=10)  # as another tokenizer would cut it
+    other = make(10, [1, 2], name="small")  # as another tokenizer would cut it
     if setting != "tokens":
         value = "other" if setting == "targets" else 8
         manifest = SMALL.manifest.model_copy(update={setting: value})
