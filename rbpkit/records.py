@@ -298,6 +298,9 @@ def load_summaries(
     once, by the first in the order of the alphabet, unless a name is asked for. InputError for a
     damaged file that cannot be made again, and if there is nothing with these settings.
     """
+    if unknown := settings.keys() - Manifest.model_fields.keys():
+        there = ", ".join(Manifest.model_fields)
+        raise InputError(f"{min(unknown)}: no setting; there are {there}")
     paths = set(Path(directory).rglob("[!.]*.parquet"))
     for file in Path(directory).rglob("[!.]*.summary.npz"):
         paths.add(file.with_suffix("").with_suffix(".parquet"))
@@ -326,8 +329,6 @@ def _chosen(found: list[Summary], setting: str, values: list[str]) -> list[Summa
 
     InputError for a value that none of them has, which names those that are there.
     """
-    if setting not in Manifest.model_fields:
-        raise InputError(f"{setting}: no setting; there are {', '.join(Manifest.model_fields)}")
     recorded = [str(getattr(summary.manifest, setting)) for summary in found]
     kept: set[str] = set()
     for value in values:

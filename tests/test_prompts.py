@@ -133,9 +133,7 @@ def test_a_prompted_corpus_is_another_job(rbpkit, llama_folder, rows_file, tmp_p
     arguments += ["--max-length", 60, "--out", out]
     status, _, err = rbpkit(*arguments, "--prompt", "q")
     assert status == 0 and "done before, not measured again" in err
-    [one] = load_summaries(out)
-    p_max = one.document_p_max.sum() / one.tokens
-    assert f"mean p_max {p_max:.4f}, RBP_1 {one.rbp(1):.4f}" in err
+    assert len(load_summaries(out)) == 1
     assert rbpkit(*arguments)[0] == 0
     assert len(load_summaries(out, several=True)) == 2
 

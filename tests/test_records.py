@@ -441,7 +441,7 @@ def test_the_last_checkpoint_of_each_run_is_chosen(tmp_path):
     assert {one.manifest.model for one in asked} == {"other", "a/checkpoint-20"}
     with pytest.raises(InputError, match=r"no model 'othr' was measured; there are a/"):
         load_summaries(tmp_path, model=["other", "othr"])
-    with pytest.raises(InputError, match=r"models: no setting"):
+    with pytest.raises(InputError, match="models: no setting"):
         load_summaries(tmp_path, models="other")
 
 
