@@ -118,24 +118,16 @@ def _on_meta(config: PreTrainedConfig) -> PreTrainedModel:
         return AutoModelForCausalLM.from_config(config, trust_remote_code=False)
 
 
-def base_of(model: PreTrainedModel) -> nn.Module:
-    """The model without its output head; the model itself if it has no such part."""
-    base = model.base_model
-    if base is model:  # Llama 4 and Mllama call it by another name than they say
-        base = getattr(model, "model", model)
-    return base
-
-
 def _language_model(model: PreTrainedModel) -> nn.Module:
     """The base model without the output head; of a multimodal model that of its decoder."""
     text = model.config.get_text_config(decoder=True)
     is_text_alone = text.model_type == model.config.model_type
     if is_text_alone and not model.config.is_encoder_decoder:
-        return base_of(model)
+        return model.base_model
     decoder = model.get_decoder()
     if text.is_encoder_decoder:  # Florence-2's is a whole BART
         decoder = decoder.get_decoder()
-    return base_of(decoder)
+    return decoder.base_model
 
 
 def output_layer(model: PreTrainedModel) -> nn.Module | None:

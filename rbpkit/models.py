@@ -29,7 +29,6 @@ from transformers import AutoModelForCausalLM, GgufConfig, PreTrainedConfig, Pre
 
 from rbpkit import plugins
 from rbpkit.architectures import (
-    base_of,
     context_of,
     family_of,
     output_layer,
@@ -138,7 +137,7 @@ class LoadedModel(Ranker):
         up to `padding_limit` may be padded on the right with any id, and the states of the padding
         are meaningless. Never pad on the left. L is at most `context`.
         """
-        base = base_of(self.model)
+        base = self.model.base_model
         states = base(input_ids=input_ids.to(self.device), use_cache=False).last_hidden_state
         # A 16-bit Mamba adds up its residuals in float32 and rounds them here too.
         return states if self.head is None else states.to(self.head.weight.dtype)

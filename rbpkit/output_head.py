@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from rbpkit.architectures import base_of, output_layer
+from rbpkit.architectures import output_layer
 from rbpkit.encoding import PAD_ID
 from rbpkit.errors import InputError
 
@@ -77,7 +77,7 @@ def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tupl
             f"{name}: the model ({network.config.model_type}) is not causal, as a token changes the"
             " logits before it; give a left-to-right language model"
         )
-    V, layer, base = logits.shape[-1], output_layer(network), base_of(network)
+    V, layer, base = logits.shape[-1], output_layer(network), network.base_model
     # A quantised layer is of another class, and the weight of an offloaded one is elsewhere. Of
     # code that is its own base nothing gives the hidden states alone.
     if type(layer) is not nn.Linear or layer.weight.is_meta or base is network:
