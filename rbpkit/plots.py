@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.fit import Curve, fit_power_law
 from rbpkit.palette import CONTEXT, FAMILY_COLOURS, INK, OTHER
 from rbpkit.writing import as_csv, write_whole
@@ -136,6 +136,19 @@ def ink_of(family: str) -> Ink:
     """How a family is drawn; one that is not the paper's in grey, with a mark of its own."""
     others = len(_INKS) - len(FAMILY_MARKS)
     return _INKS.setdefault(family, Ink(OTHER, OTHER_MARKS[others % len(OTHER_MARKS)]))
+
+
+def recolour(families: Iterable[str], palette: str) -> None:
+    """From now on draw these families in the colours of a palette.
+
+    palette: one of seaborn's, or colours with commas between them, as red,#0072B2.
+    """
+    inks = {family: ink_of(family) for family in families}
+    names = palette.split(",") if "," in palette else palette
+    with reason(f"palette {palette}: give one of seaborn, or colours such as red,#0072B2"):
+        colours = sns.color_palette(names, len(inks)).as_hex()
+    for (family, ink), colour in zip(inks.items(), colours, strict=False):
+        _INKS[family] = Ink(colour, ink.marker)
 
 
 def short(corpus: str) -> str:

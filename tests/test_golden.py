@@ -26,11 +26,16 @@ def golden() -> dict:
     return {(one.manifest.model, one.manifest.corpus): one for one in summaries}
 
 
-def assert_same_counts(found: np.ndarray, expected: np.ndarray, tokens: int, what: str) -> None:
-    """Another processor has other last bits: near ties change places, 2 tokens or 3 in 100,000."""
+def assert_same_counts(
+    found: np.ndarray, expected: np.ndarray, tokens: int, what: str, N: int = 1
+) -> None:
+    """Another processor has other last bits: near ties change places, 2 tokens or 3 in 100,000.
+
+    A token lies in N windows of N tokens, so one tie may change as many counts.
+    """
     off = np.abs(found - expected)
     print(f"{what}: {np.count_nonzero(off)} of {off.size} counts differ")
-    assert off.max() <= max(2, 3e-5 * tokens)
+    assert off.max() <= N * max(2, 3e-5 * tokens)
 
 
 def check(model: str, text: str, documents: int | None, golden: dict) -> None:
@@ -58,7 +63,7 @@ def check(model: str, text: str, documents: int | None, golden: dict) -> None:
         ks = np.arange(1, whole.manifest.V + 1)
         for N, largest in found.windows.items():
             counts = largest.at_most(ks), whole.windows[N].at_most(ks)
-            assert_same_counts(*counts, total, f"{model} on {text}, windows of {N}")
+            assert_same_counts(*counts, total, f"{model} on {text}, windows", N)
 
 
 @pytest.mark.parametrize("text", TEXTS)

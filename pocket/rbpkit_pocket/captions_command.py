@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rbpkit.models import load_model
-from rbpkit.tools.cli.common import SPREAD_OUT, Format, Out, measured_table, print_table
+from rbpkit.tools.cli.common import AS_TEXT, SPREAD_OUT, Format, Out, measured_table, print_table
 from rbpkit.tools.cli.measure import OF_MODEL, READING, ReadingOptions, measured
 from rbpkit.tools.cli.options import options_of
 from rbpkit_pocket.captions import load_captioner, load_captions
@@ -30,7 +30,7 @@ def captions(
     text: Annotated[CaptionOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[ReadingOptions, SPREAD_OUT] = READING,
     source: Annotated[CaptionerOptions, SPREAD_OUT] = MODEL,
-    form: Format = "text",
+    form: Format = AS_TEXT,
 ) -> None:
     """Rank every token of captions under a model that reads their pictures; keep the records."""
     # The captions first: their faults show at once, a model may take minutes to load.

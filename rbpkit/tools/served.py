@@ -39,6 +39,7 @@ PAUSES = (1, 2, 4, 8)
 """Seconds before a request is tried again; five failures in a row end the measurement."""
 PROBE = "The quick brown fox jumps over the lazy dog, and 12 ducks watch."
 KEY_VARIABLE = "RBPKIT_API_KEY"
+"""The server that the key is for, and the key: "https://HOST:PORT KEY"."""
 
 
 class About(NamedTuple):
@@ -177,7 +178,9 @@ def open_server(
     tokenizer or S, and if the tokenizer is not the server's.
     """
     url = f"{scheme}:{rest}".rstrip("/").removesuffix("/v1")
-    key = api_key or os.environ.get(KEY_VARIABLE)
+    # The address may be from somebody's parameter file, and the key goes to no other server.
+    its_server, _, its_key = os.environ.get(KEY_VARIABLE, "").partition(" ")
+    key = api_key or (its_key if url == its_server.rstrip("/").removesuffix("/v1") else "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     server = Server(url, httpx.Client(timeout=TIMEOUT, headers=headers))
     about = server.about(served_model)

@@ -28,9 +28,14 @@ COMMANDS = {
 }
 
 
+def printable(text: str) -> str:
+    """A text on one line; half characters, and what moves a terminal's cursor, as escapes."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(text))
+
+
 def say(line: str) -> None:
     """A line for people, on standard error."""
-    print(line, file=sys.stderr)
+    print(printable(line), file=sys.stderr)
 
 
 def new_app(name: str, help: str, **more: Any) -> App:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,23 +16,36 @@ import pandas as pd
 from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
-from rbpkit.errors import InputError
+from rbpkit.errors import InputError, reason
 from rbpkit.fit import by_tokenizer, few_units
 from rbpkit.paired import MOST_OTHER_TEXT
 from rbpkit.records import load_summaries
 from rbpkit.summary import DEFAULT_KS, Summary
-from rbpkit.tools.cli.app import say
+from rbpkit.tools.cli.app import printable, say
 
 RecordsDir = Annotated[Path, Parameter(help="A folder of records or summaries.")]
 ParamsFile = Annotated[Path, Parameter(help="A parameter file, as params/pocket.yaml.")]
 Out = Annotated[Path, Parameter(help="The folder that records go to.")]
 Ks = Annotated[tuple[PositiveInt, ...], Parameter("--k", help="k of RBP_k; may be repeated.")]
-Format = Annotated[
-    Literal["text", "json", "csv", "md", "latex"],
-    Parameter("--format", help="Of the table; json and csv have all decimals."),
-]
 SPREAD_OUT = Parameter(name="*")
 """Each field of a dataclass is an option of its own."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a table is printed."""
+
+    format: Annotated[
+        Literal["text", "json", "csv", "md", "latex"],
+        Parameter(help="Of the table; json and csv have all decimals."),
+    ] = "text"
+    columns: Annotated[
+        str | None, Parameter(help="Only these columns of the table, as model,S,CE.")
+    ] = None
+
+
+Format = Annotated[Form, SPREAD_OUT]
+AS_TEXT = Form()
 
 
 @dataclass(frozen=True)
@@ -123,22 +137,40 @@ def say_what_to_mind(summaries: Sequence[Summary]) -> None:
             say(f"{corpus}: {few}, so intervals for other documents are too narrow")
 
 
-def print_table(table: pd.DataFrame, form: str = "text", digits: int = 4) -> None:
+def print_table(table: pd.DataFrame, form: Form = AS_TEXT, digits: int = 4) -> None:
     """A table on standard output: rounded for people, with all decimals for programs."""
-    decimals = f".{digits}f"
-    if form == "json":
+    if form.columns is not None:
+        with reason(f"--columns {form.columns}: there are {','.join(table)}"):
+            table = table[form.columns.split(",")]
+    if form.format == "json":
         with_nulls = table.astype(object).where(table.notna(), None)  # JSON knows no NaN
         print(json.dumps(with_nulls.to_dict("records")))
-    elif form == "csv":
-        print(table.to_csv(index=False), end="")
-    elif form == "md":
+        return
+    words = table.select_dtypes(exclude="number").columns
+    table = table.assign(**{name: table[name].map(printable) for name in words})
+    decimals = f".{digits}f"
+    if form.format == "csv":
+        # A program that opens the file would run a name that begins so.
+        formula = re.compile("^(?=[=+@-])")
+        names = {name: table[name].str.replace(formula, "'", regex=True) for name in words}
+        print(table.assign(**names).to_csv(index=False), end="")
+    elif form.format == "md":
+        cells = table.assign(**{name: table[name].str.replace("|", r"\|") for name in words})
         # A hash may look like a number, and is none.
-        numbers = table.select_dtypes("number").columns
-        words = [place for place, name in enumerate(table) if name not in numbers]
-        look = {"floatfmt": decimals, "missingval": "", "disable_numparse": words}
-        print(table.to_markdown(index=False, **look))
-    elif form == "latex":
-        text = table.to_latex(index=False, escape=True, na_rep="", float_format=f"%{decimals}")
-        print(text, end="")
+        places = [place for place, name in enumerate(table) if name in words]
+        look = {"floatfmt": decimals, "missingval": "", "disable_numparse": places}
+        print(cells.to_markdown(index=False, **look))
+    elif form.format == "latex":
+        quantities = [name for name in words if name == "quantity"]
+        look = table.style.hide(axis="index").format(escape="latex", precision=digits, na_rep="")
+        look = look.format(_symbol, subset=quantities).format_index(_symbol, axis="columns")
+        print(look.to_latex(hrules=True), end="")
     else:
         print(table.to_string(index=False, na_rep="", float_format=f"{{:{decimals}}}".format))
+
+
+def _symbol(quantity: str) -> str:
+    """A quantity as the paper writes it, in LaTeX."""
+    name = quantity.replace("_", r"\_")
+    name = re.sub(r"^RBP\\_(\d+)", r"$\\mathrm{RBP}_{\1}$", name)
+    return re.sub("^R2$", "$R^2$", name)

@@ -25,7 +25,7 @@ from rbpkit.summary import Summary
 from rbpkit.text_files import read_txt
 from rbpkit.tools import rank_view
 from rbpkit.tools.cli.app import say
-from rbpkit.tools.cli.common import SPREAD_OUT, Format, Out, measured_table, print_table
+from rbpkit.tools.cli.common import AS_TEXT, SPREAD_OUT, Format, Out, measured_table, print_table
 from rbpkit.tools.cli.options import options_of
 from rbpkit.writing import write_whole
 
@@ -58,7 +58,7 @@ def measure(
     text: Annotated[TextOptions, SPREAD_OUT] = TEXT,
     reading: Annotated[ReadingOptions, SPREAD_OUT] = READING,
     source: Annotated[ModelOptions, SPREAD_OUT] = MODEL,
-    form: Format = "text",
+    form: Format = AS_TEXT,
 ) -> None:
     """Rank every scored token of a corpus under a model, or several, and keep the records."""
     # The corpus first: its faults show at once, a model may take minutes to load.

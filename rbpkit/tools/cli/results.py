@@ -28,7 +28,9 @@ from rbpkit.summary import DEFAULT_KS, Summary
 from rbpkit.tools.cli.app import say
 from rbpkit.tools.cli.common import (
     ALL,
+    AS_TEXT,
     Chosen,
+    Form,
     Format,
     Ks,
     RecordsDir,
@@ -40,7 +42,7 @@ from rbpkit.tools.cli.common import (
 
 
 def show(
-    records: RecordsDir, /, *, chosen: Chosen = ALL, k: Ks = DEFAULT_KS, form: Format = "text"
+    records: RecordsDir, /, *, chosen: Chosen = ALL, k: Ks = DEFAULT_KS, form: Format = AS_TEXT
 ) -> None:
     """CE and RBP_k with 95% intervals (other documents) of every model and corpus in a folder."""
     summaries = chosen.load(records, several=True)
@@ -67,7 +69,10 @@ def fit(
     figure: Annotated[
         Path | None, Parameter(help="Draw the lines into this file: .png, .pdf or .svg.")
     ] = None,
-    form: Format = "text",
+    palette: Annotated[
+        str | None, Parameter(help="Its colours: a palette of seaborn, or red,#0072B2.")
+    ] = None,
+    form: Format = AS_TEXT,
 ) -> None:
     """The law -log RBP_k ~ S^-alpha (and CE) of every family and corpus in a folder.
 
@@ -86,16 +91,18 @@ def fit(
     print_table(fits.table, form)
     if figure is not None:
         axis = "CE, nats a token" if against == "ce" else x and x.rpartition(":")[2]
-        _draw(figure, curves, axis)
+        _draw(figure, curves, axis, palette)
 
 
-def _draw(figure: Path, curves: Sequence[Curve], axis: str | None) -> None:
+def _draw(figure: Path, curves: Sequence[Curve], axis: str | None, palette: str | None) -> None:
     """Draw the laws into a file, with their points beside it. axis: what S is, if it is not S."""
     from rbpkit import plots  # of the extra `figures`
 
     points, beside = plots.curve_points("measured", curves), figure.with_suffix(".csv")
     if beside.exists() and not beside.read_bytes().startswith(",".join(points).encode()):
         raise InputError(f"{beside}: is not the points of a figure; name another figure")
+    if palette is not None:
+        plots.recolour(points["family"].unique(), palette)
     quantity = points["quantity"].str.replace(r"_(\d+)", r"$_{\1}$", regex=True)
     drawn = plots.law_figure(
         points.assign(panel=quantity + " on " + points["corpus"].map(plots.short)),
@@ -173,10 +180,13 @@ def predict(
         Path | None,
         Parameter(help="Predict the empty acc of a table with text, ce, k, acc."),
     ] = None,
+    registered: Annotated[
+        bool, Parameter(help="With the intervals of the registered rule, which are constants.")
+    ] = False,
     chosen: Chosen = ALL,
     k: Ks = DEFAULT_KS,
     level: Annotated[float, Parameter(help="Level of the prediction interval.")] = 0.95,
-    form: Format = "text",
+    form: Format = AS_TEXT,
 ) -> None:
     """CE and RBP_k of a new model: from its size by its family's law, or from its cross-entropy.
 
@@ -184,7 +194,7 @@ def predict(
     models that were measured on a text, of whatever family.
     """
     if pairs is not None:
-        _predict_pairs(pairs, form)
+        _predict_pairs(pairs, form, registered)
         return
     if records is None or bool(size) == bool(ce):
         raise InputError("give --records with --size or with --ce, or --pairs alone")
@@ -207,11 +217,11 @@ def predict(
     print_table(table, form)
 
 
-def _predict_pairs(path: Path, form: str) -> None:
+def _predict_pairs(path: Path, form: Form, registered: bool) -> None:
     """Predict the rows of a table that have no accuracy, and print them."""
     rule = plugins.offered("pocket", "pairs")
     pairs = rule.read_pairs(path)
-    predicted = rule.predict_pairs(pairs)
+    predicted = rule.predict_pairs(pairs, registered)
     if predicted.empty:
         raise InputError(f"{path}: every row has an acc, so there is nothing to predict")
     filled = [name for name in pairs if pairs[name].astype(bool).any()]
@@ -236,7 +246,7 @@ def compare(
     show_documents: Annotated[
         NonNegativeInt, Parameter("--show", help="How many of the documents that differ most.")
     ] = 5,
-    form: Format = "text",
+    form: Format = AS_TEXT,
 ) -> None:
     """Model B minus model A in CE and RBP_k, with 95% intervals (paired, other documents).
 
@@ -255,7 +265,7 @@ def compare(
             " tokens are easier, so neither says which model is better; bits per byte of the same"
             " text do"
         )
-    elif show_documents and form == "text":  # a second table would spoil a file of the first
+    elif show_documents and form.format == "text":  # a second table would spoil a file of the first
         say("the documents that differ most (nats: B minus A, all tokens of the document):")
         print_table(_documents(of_a, of_b, show_documents))
 
