@@ -84,9 +84,12 @@ def test_a_key_is_sent_and_written_nowhere(server, tmp_path, monkeypatch):
     assert set(server.keys) == {"Bearer secret-123"}
     assert content(tmp_path) and not any(b"secret" in data for data in content(tmp_path).values())
     assert "secret-123" not in repr(loaded.__dict__)
-    monkeypatch.setenv(served.KEY_VARIABLE, "of the environment")
+    monkeypatch.setenv(served.KEY_VARIABLE, f"{server.url} of the environment")
     load_model(server.url)
     assert server.keys[-1] == "Bearer of the environment"
+    monkeypatch.setenv(served.KEY_VARIABLE, f"{server.url}0 of another port")
+    load_model(server.url)
+    assert server.keys[-1] is None
 
 
 def test_another_model_that_answers_at_the_end_is_noticed(server, tmp_path):

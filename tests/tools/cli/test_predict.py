@@ -114,4 +114,9 @@ def test_a_table_for_a_page_or_a_program(rbpkit, folder):
     cells = ["pocket:prose", "Pythia", "RBP_10", "8", slope]
     assert [cell.strip() for cell in lines[3].split("|")[1:6]] == cells
     page = rbpkit(*fitted, "latex")[1]
-    assert f"Pythia & RBP\\_10 & 8 & {slope}" in page and "{lllrrrrrrl}" in page
+    assert rf"Pythia & $\mathrm{{RBP}}_{{10}}$ & 8 & {slope}" in page
+    assert "{lllrrrrrrl}" in page and "$R^2$" in page
+    table = rbpkit(*fitted, "text", "--columns", "quantity,slope")[1]
+    assert table.split() == ["quantity", "slope", "CE", f"{rows[0]['slope']:.4f}", "RBP_10", slope]
+    status, _, err = rbpkit(*fitted, "text", "--columns", "alpha")
+    assert status == 2 and "slope" in err
