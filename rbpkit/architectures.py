@@ -108,6 +108,22 @@ def parameter_counts(model: PreTrainedConfig | PreTrainedModel) -> ParameterCoun
     return ParameterCounts(S, embedding, V)
 
 
+def active_size(network: PreTrainedModel, S: int) -> int:
+    """S without the experts that a token does not use; S itself if there are no experts."""
+    text = network.config.get_text_config(decoder=True)
+    total, used = 0, getattr(text, "num_experts_per_tok", None) or 0
+    for name in ("num_local_experts", "num_experts", "n_routed_experts"):
+        total = total or getattr(text, name, None) or 0
+    if not 0 < used < total:
+        return S
+    of_experts = 0
+    for name, parameter in _language_model(network).named_parameters():
+        is_stacked = parameter.dim() == 3 and parameter.shape[0] == total
+        if is_stacked or ".experts." in name:
+            of_experts += parameter.numel()
+    return S - of_experts * (total - used) // total
+
+
 @quiet()
 def _on_meta(config: PreTrainedConfig) -> PreTrainedModel:
     """A model of this config without memory for its weights."""

@@ -15,20 +15,24 @@ import hashlib
 import inspect
 import os
 import re
+import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, GgufConfig, PreTrainedConfig, PreTrainedModel
 
 from rbpkit import plugins
 from rbpkit.architectures import (
+    active_size,
     context_of,
     family_of,
     output_layer,
@@ -58,7 +62,18 @@ _STALE = re.compile(
 # Lines of a config that change no number (the dtype shows in the weights).
 _NO_NUMBER = re.compile(r'^ *"(transformers_version|dtype)": .*\n', re.MULTILINE)
 
+# A hook of these changes no number that the weights and the config do not tell.
+_LIBRARIES = {"torch", "transformers", "accelerate", "peft"}
+
 Dtype = Literal["float32", "bfloat16", "float16"]
+
+
+_locks: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
+
+
+def _lock_of(network: nn.Module) -> Any:
+    """The lock of a network, whose mode and hooks are those of one thread at a time."""
+    return _locks.setdefault(network, threading.RLock())
 
 
 @dataclass(eq=False, kw_only=True)
@@ -91,7 +106,7 @@ class LoadedModel(Ranker):
             )
         if self.head is None and self.dtype != "float32":
             note = f"not a known one, so {self.dtype} logits are ranked, of which many may be tied"
-            self.notes = {"head": note}
+            self.notes = {**(self.notes or {}), "head": note}
 
     @property
     def versions(self) -> dict[str, str]:
@@ -104,7 +119,8 @@ class LoadedModel(Ranker):
         """All columns, by `token_ranks` (`logit_ranks` without a head); errors as there."""
         # Sent before the pass, not after it: a copy from the host waits for the GPU's pending work.
         targets = torch.from_numpy(batch.targets).to(self.device)
-        states = self.scored_states(batch)
+        with _lock_of(self.model):
+            states = self.scored_states(batch)
         if self.head is None:
             return columns_of(logit_ranks(states, targets.to(states.device)))
         weight = self.head.weight
@@ -320,8 +336,17 @@ def _fields(network: PreTrainedModel, tokenizer: Any, **known: Any) -> dict[str,
         "context": context_of(network.config),
         "dtype": str(network.dtype).removeprefix("torch."),
         "device": str(embedding_of(network).device),
+        "notes": _experts(network, known["S"]),
         **known,
     }
+
+
+def _experts(network: PreTrainedModel, S: int) -> dict[str, str]:
+    """A note on a mixture of experts, since S counts all of them."""
+    active = active_size(network, S)
+    if active == S:
+        return {}
+    return {"experts": f"S counts all, {S:,}; --size {active} (size=) counts those a token uses"}
 
 
 def _check_all_used(folder: Path, missing: Any, unused: Any) -> None:
@@ -364,10 +389,11 @@ def _without_peft(model: Any) -> Any:
 def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iterator[LoadedModel]:
     """A `transformers` model, or a `peft` PeftModel of one, ready to be measured in this block.
 
-    In the block it is in evaluation mode; afterwards it is in the mode it was found in. Its
-    revision is a sha256 over its weights, which takes a second or two for each GB, its adapters,
-    its config and its tokenizer. What is changed in its code or by hooks is in no hash: give it
-    another name then.
+    In the block it is in evaluation mode, and another thread that measures it waits; afterwards it
+    is in the mode it was found in. Its revision is a sha256 over its weights, which takes a second
+    or two for each GB, its adapters, its config and its tokenizer. A model with a hook of yours is
+    never found done, as no hash tells what the hook does. Other changes to the code or attributes
+    of its layers are in no hash: give it another name then.
 
     tokenizer: the model's own.
     name: what to call it in the records; by default its class.
@@ -385,16 +411,17 @@ def model_in_memory(model: Any, tokenizer: Any, name: str | None = None) -> Iter
         )
     if not hasattr(tokenizer, "get_vocab"):
         raise InputError(f"{name}: a model in memory needs tokenizer=, its own (AutoTokenizer)")
-    training_before = {module: module.training for module in network.modules()}
-    try:
-        network.eval()
-        with reason(f"{name}: the model in memory does not run"):
-            revision, S = _revision_in_memory(network, tokenizer), parameter_counts(network).S
-            loaded = _causal(_fields(network, tokenizer, name=name, revision=revision, S=S))
-        yield loaded
-    finally:
-        for module, training in training_before.items():
-            module.training = training
+    with _lock_of(network):
+        training_before = {module: module.training for module in network.modules()}
+        try:
+            network.eval()
+            with reason(f"{name}: the model in memory does not run"):
+                revision, S = _revision_in_memory(network, tokenizer), parameter_counts(network).S
+                loaded = _causal(_fields(network, tokenizer, name=name, revision=revision, S=S))
+            yield loaded
+        finally:
+            for module, training in training_before.items():
+                module.training = training
 
 
 def _revision_in_memory(network: PreTrainedModel, tokenizer: Any) -> str:
@@ -407,6 +434,9 @@ def _revision_in_memory(network: PreTrainedModel, tokenizer: Any) -> str:
         if hasattr(module, "adapter_layer_names"):  # of peft: how its weights are used
             used = (module.active_adapters, module.disable_adapters)
             total.update(f"{used} {getattr(module, 'scaling', '')}".encode())
+        for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values()):
+            if str(hook.__module__).partition(".")[0] not in _LIBRARIES:
+                total.update(uuid.uuid4().bytes)
     backend = getattr(tokenizer, "backend_tokenizer", None)  # of one with a tokenizer.json
     words = backend.to_str() if backend else str(sorted(tokenizer.get_vocab().items()))
     config = _NO_NUMBER.sub("", network.config.to_json_string())

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import math
 import pickle
+import threading
 from types import SimpleNamespace
 
 import datasets
@@ -236,6 +237,34 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
         assert len(revisions) == count
     named = measure(network, TEXTS[:2], tmp_path / "b", tokenizer=tokenizer, name="moved")
     assert not named.found_done and named.path.stem.startswith("moved")
+
+
+def test_a_model_with_a_hook_is_never_found_done(in_memory, tmp_path):
+    """No hash tells what a function does; one that the library puts on does nothing."""
+    network, tokenizer = in_memory
+    network.enable_input_require_grads()
+    plain = measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
+    assert measure(network, TEXTS, tmp_path, tokenizer=tokenizer).found_done
+    network.model.layers[0].register_forward_hook(lambda _, given, states: states * 1.5)
+    with pytest.raises(InputError, match="with other weights"):
+        measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
+    assert measure(network, TEXTS, tokenizer=tokenizer).ce() != plain.ce()
+
+
+def test_threads_that_measure_one_model_wait_for_one_another(in_memory):
+    network, tokenizer = in_memory
+    network.train()
+    done = []
+    other = threading.Thread(
+        target=lambda: done.append(measure(network, TEXTS[:2], tokenizer=tokenizer))
+    )
+    with model_in_memory(network, tokenizer):
+        other.start()
+        other.join(timeout=1)
+        assert other.is_alive() and not network.training
+    other.join()
+    again = measure(network, TEXTS[:2], tokenizer=tokenizer)
+    assert network.training and done[0].ce() == again.ce()
 
 
 @pytest.mark.parametrize("options", [{}, {"modules_to_save": ["embed_tokens", "lm_head"]}])

@@ -6,7 +6,7 @@ from small_models import small_config
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText
 from transformers.models.auto import modeling_auto
 
-from rbpkit.architectures import context_of, parameter_counts
+from rbpkit.architectures import active_size, context_of, parameter_counts
 
 READ_PICTURES = sorted(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES)
 
@@ -87,3 +87,13 @@ def test_a_sequence_may_be_as_long_as_the_context_and_no_longer(kind):
         if kind != "mpt":  # biases for any length
             with pytest.raises((IndexError, RuntimeError, ValueError)):
                 model(input_ids=ids, use_cache=False)
+
+
+@pytest.mark.parametrize("kind", ["mixtral", "granitemoe", "gpt_oss", "deepseek_v3"])
+def test_S_of_the_experts_that_a_token_uses(kind):
+    model = on_meta(AutoModelForCausalLM, small_config(kind))  # a token uses 2 of 4
+    S = parameter_counts(model).S
+    one_expert = 3 * 32 * (32 if kind == "deepseek_v3" else 64)  # gate, up and down
+    one_expert += (2 * 64 + 32) * (kind == "gpt_oss")  # biases
+    layers = 1 if kind == "deepseek_v3" else 2  # whose first is dense
+    assert active_size(model, S) == S - layers * 2 * one_expert
