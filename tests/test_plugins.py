@@ -113,7 +113,7 @@ def test_a_third_party_brings_corpora_models_and_a_command(tiny, rbpkit, tmp_pat
 def test_a_study_names_models_of_a_plugin_trained_or_not(tiny, tmp_path):
     values = {"source": "tiny", "corpus_names": ["tiny:notes"], "device": "cpu"}
     said = []
-    train_models(Params(**values, families=["tiny"]), tmp_path, say=said.append, progress=False)
+    train_models(Params(**values, families=["Tiny"]), tmp_path, say=said.append, progress=False)
     assert said == []
     named = Params(**values, model_ids=["small", "tiny:small-seed7"])
     with pytest.raises(InputError, match="small-seed7"):
@@ -178,9 +178,9 @@ def open_model(rest, **settings): return corpora[rest]()
 """
 
 
-def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, text_file):
+def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit):
     install(site, "bad_things", BROKEN, corpora="corpora", openers="open_model")
-    install(site, "gone_away", "import no_such_module", corpora="a", openers="a")
+    install(site, "gone_away", "import no_such_module", corpora="a", openers="a", commands="a")
     forget()
     corpora = {
         "bad:fails": "its corpus 'fails' (KeyError: 'x')",
@@ -199,6 +199,10 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, text_file)
         for name, says in tried.items():
             with pytest.raises(InputError, match=re.escape(says)):
                 load(name)
+    for command in ("mesure", "gone"):  # other commands are named beside one that is misspelt
+        status, _, err = rbpkit(command)
+        assert status == 2 and err.count("\n") == 1 and "no_such_module" in err
+    assert rbpkit("--help")[0] == 0
 
 
 def test_a_changed_text_is_refused_before_a_model_is_loaded(tiny, rbpkit, tmp_path):

@@ -78,10 +78,14 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.simplefilter("ignore")  # of libraries, to those who write programs
     try:
-        command_line()(exit_on_error=False, print_error=False)
+        try:
+            command_line()(exit_on_error=False, print_error=False)
+        except CycloptsError as error:
+            # Its words look all commands up, and one of a plugin may be broken.
+            raise InputError(str(error)) from error
     except KeyboardInterrupt as error:
         _end(f"interrupted{error}", 130)
-    except (InputError, CycloptsError) as error:
+    except InputError as error:
         _end(str(error), 2)
     except ImportError as error:
         _end(one_line(error.__cause__ or error), 2)  # why a command could not be loaded

@@ -22,16 +22,16 @@ def model_sources(params: Params) -> list[str]:
     known: dict[str, list[str]] = {}
     if params.source == "hub":
         for family, models in paper.table("models").sort_values("S").groupby("family"):
-            known[family.lower()] = list(models["hub_id"])
+            known[str(family)] = list(models["hub_id"])
     else:
         for family, names in reference_of(params.source).families.items():
-            known[family.lower()] = [f"{params.source}:{name}" for name in names]
+            known[family] = [f"{params.source}:{name}" for name in names]
     sources = []
     for family in params.families:
-        if family.lower() not in known:
+        if family not in known:
             there = ", ".join(known)
             raise InputError(f"no family {family!r} of source {params.source}: there are {there}")
-        sources += known[family.lower()]
+        sources += known[family]
     if not sources:
         raise InputError("the study names no models: give families or model_ids")
     return sources

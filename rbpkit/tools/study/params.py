@@ -6,6 +6,7 @@ key, so no key may have the name of a module.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -78,14 +79,25 @@ class Params(Shown):
         return pins.get(hub_id)
 
 
+class _Loader(yaml.SafeLoader):
+    """Of a key that is there twice YAML's own loader takes the second, without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        values = super().construct_mapping(node, deep)
+        if len(values) < len(node.value):
+            names = Counter(str(key.value) for key, _ in node.value)
+            raise ValueError(f"{names.most_common(1)[0][0]} is there twice")
+        return values
+
+
 def load_params(path: str | Path) -> Params:
     """Read and check a parameter file.
 
     Raises InputError, one line that names the file and every key at fault, if the file is missing
-    or is not YAML, and for unknown, missing or wrongly typed keys.
+    or is not YAML, and for unknown, missing or wrongly typed keys, and for one that is there twice.
     """
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         fault = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read: {fault}") from error
