@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class HubCorpus:
     """A corpus on the Hugging Face hub and how its text is made (the paper's: Appendix A).
 
     path, split: the data set and the part of it, as the hub names them.
-    files: patterns of the repository's files that hold this part, in the order of its rows.
+    files: the repository's files that hold this part, in the order of its rows.
     fields: the columns whose values are joined by a newline.
     keep: which rows are documents.
     in_order: the first rows are taken without a shuffle.
@@ -59,17 +58,21 @@ def _is_github_code(row: Row) -> bool:
 
 
 HUB_CORPORA: dict[str, HubCorpus] = {
-    "Wiki": HubCorpus("wikimedia/wikipedia", "train", files=("20231101.en/train-*.parquet",)),
+    "Wiki": HubCorpus(
+        "wikimedia/wikipedia",
+        "train",
+        files=tuple(f"20231101.en/train-{part:05}-of-00041.parquet" for part in range(41)),
+    ),
     "HumanEval": HubCorpus(
         "openai/openai_humaneval",
         "test",
-        files=("openai_humaneval/test-*.parquet",),
+        files=("openai_humaneval/test-00000-of-00001.parquet",),
         fields=("prompt", "canonical_solution"),
     ),
     "HotpotQA": HubCorpus(
         "hotpotqa/hotpot_qa",
         "validation",
-        files=("distractor/validation-*.parquet",),
+        files=("distractor/validation-00000-of-00001.parquet",),
         fields=("question", "answer"),
     ),
     "AusLegal": HubCorpus(
@@ -107,9 +110,8 @@ class Corpus:
     max_bytes: at which texts were cut; 0 if they were not.
     as_shipped: False if this is another text than the one behind a plugin's reference numbers.
 
-    Raises InputError for a document that is not a string, and for units or prompts that are not one
-    for each. A subclass whose documents stand beside something else (`needs`: "pictures") is for
-    models that read this too.
+    Raises InputError for units or prompts that are not one for each. A subclass whose documents
+    stand beside something else (`needs`: "pictures") is for models that read this too.
     """
 
     id: str
@@ -124,8 +126,7 @@ class Corpus:
     needs: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        with reason(f"{self.id}: the documents must be strings"):
-            fingerprint = text_fingerprint(self.documents)
+        fingerprint = text_fingerprint(self.documents)
         for name, given in {"units": self.units, "prompts": self.prompts}.items():
             if given is not None and len(given) != len(self.documents):
                 counts = f"{len(given)} {name} for {len(self.documents)} documents"
@@ -177,44 +178,38 @@ class Corpus:
             for number, row in enumerate(texts):
                 whole = {"text": row} if isinstance(row, str) else row
                 documents.append(document_of(whole, columns, f"{name}, row {number}"))
-        return _corpus(name, documents)
+        return cls.of_documents(name, documents)
 
+    @classmethod
+    def of_documents(
+        cls, id: str, documents: Sequence[Document], *, max_bytes: int = 0, **others: Any
+    ) -> Self:
+        """The corpus of these; a text without a visible character is empty, and is kept.
 
-def _corpus(id: str, rows: Sequence[Document], *, max_bytes: int = 0, **protocol: Any) -> Corpus:
-    """The corpus of these documents; one without a visible character is empty, and is kept.
-
-    max_bytes: each text is cut there, less the bytes of a character that is cut in two; 0: off.
-    """
-    texts = []
-    with reason(f"{id}: the documents must be strings"):
-        for row in rows:
-            text = row.text if row.text.strip() else ""
-            if max_bytes:
-                text = text.encode()[:max_bytes].decode(errors="ignore")
-            texts.append(text)
-    if not any(texts):
-        raise InputError(f"{id}: no text in its {len(rows)} documents")
-    _, units, prompts = zip(*rows, strict=True)
-    return Corpus(
-        id,
-        tuple(texts),
-        units=None if units[0] is None else units,
-        prompts=None if prompts[0] is None else prompts,
-        max_bytes=max_bytes,
-        **protocol,
-    )
+        max_bytes: each text is cut there, less the bytes of a character that is cut in two; 0: off.
+        others: fields of the corpus.
+        """
+        texts = []
+        with reason(f"{id}: the documents must be strings"):
+            for document in documents:
+                text = document.text if document.text.strip() else ""
+                if max_bytes:
+                    text = text.encode()[:max_bytes].decode(errors="ignore")
+                texts.append(text)
+        if not any(texts):
+            raise InputError(f"{id}: no text in its {len(documents)} documents")
+        _, units, prompts = zip(*documents, strict=True)
+        return cls(
+            id,
+            tuple(texts),
+            units=None if units[0] is None else units,
+            prompts=None if prompts[0] is None else prompts,
+            max_bytes=max_bytes,
+            **others,
+        )
 
 
 # -- by name or path ---------------------------------------------------------------------------
-
-
-class _Found(NamedTuple):
-    """The documents of a corpus, read anew at each call, and how the protocol takes them."""
-
-    read: Callable[[], Iterable[Document]]
-    most: int | None = PROTOCOL_DOCUMENTS  # unless the user says how many
-    shuffled: bool = True
-    as_shipped: bool = True
 
 
 def load_corpus(
@@ -257,47 +252,42 @@ def load_corpus(
     for key, number in {"documents": documents, "seed": seed, "max_bytes": max_bytes}.items():
         if number is not None:
             check_whole(key, number, 0)
-    name = corpus_name(corpus)
-    is_fixed = is_named(corpus)
-    if is_fixed and (field or unit):
+    by_name = is_named(corpus)
+    if by_name:
+        name = str(corpus)
+    else:
+        with reason(f"{corpus!r}: no corpus ({', '.join(HUB_CORPORA)}), and no file or folder"):
+            name = Path(corpus).expanduser().resolve(strict=True).name
+    if by_name and (field or unit):
         raise InputError(f"{name}: its columns are fixed; leave field and unit out")
     if revision is not None and name not in HUB_CORPORA:
         raise InputError(f"revision: only for corpora on the hub, not for {name}; leave it out")
-    if not is_fixed:
-        columns = Columns(field or "text", unit, prompt)
+    read: Callable[[], Iterable[Document]]
+    most, shuffled, as_shipped = PROTOCOL_DOCUMENTS, True, True
+    if not by_name:
         files = list_files(Path(corpus).expanduser())
-        found = _Found(partial(_documents, files, columns))
+        read = partial(_documents, files, Columns(field or "text", unit, prompt))
     elif name in HUB_CORPORA:
-        found = _on_hub(name, prompt, revision)
+        hub = HUB_CORPORA[name]
+        columns = _hub_columns(name, hub, prompt)
+        read = partial(_documents, _hub_files(name, hub, revision), columns, hub)
+        shuffled = not hub.in_order
     else:
-        found = _of_plugin(name, prompt)
-    check_text(name, found.as_shipped, changed_text)
-    most = found.most if documents is None else documents or None
-    taken, available = chosen(found.read, most, seed if found.shuffled else None)
-    return _corpus(
-        name,
-        taken,
-        max_bytes=max_bytes,
-        seed=seed if found.shuffled else None,
-        available=available,
-        as_shipped=found.as_shipped,
-    )
+        if prompt is not None:
+            raise InputError(f"{name}: it has no prompts; leave prompt out")
+        text = plugins.corpus_text(name)
+        check_text(name, text.as_shipped, changed_text)
+        read = partial(_of_plugin, name, text)
+        most, shuffled, as_shipped = 0, text.shuffled, text.as_shipped
+    seed = seed if shuffled else None
+    taken, available = chosen(read, most if documents is None else documents, seed)
+    about = {"seed": seed, "available": available, "as_shipped": as_shipped}
+    return Corpus.of_documents(name, taken, max_bytes=max_bytes, **about)
 
 
 def is_named(corpus: str | os.PathLike[str]) -> bool:
     """Whether this is a corpus by name, of the hub or of a plugin, and no path."""
     return isinstance(corpus, str) and bool(corpus in HUB_CORPORA or plugins.prefix_of(corpus))
-
-
-def corpus_name(corpus: str | os.PathLike[str]) -> str:
-    """What a corpus is called in records: its name, or that of its file or folder.
-
-    Raises InputError for a file that is not there.
-    """
-    if is_named(corpus):
-        return str(corpus)
-    with reason(f"{corpus!r}: no corpus ({', '.join(HUB_CORPORA)}), and no file or folder"):
-        return Path(corpus).expanduser().resolve(strict=True).name
 
 
 def check_text(name: str, as_shipped: bool, changed_text: bool) -> None:
@@ -320,16 +310,16 @@ def protocol_order(rows: int, seed: int | None = 42) -> np.ndarray:
 
 
 def chosen(
-    read: Callable[[], Iterable[Chosen]], documents: int | None, seed: int | None
+    read: Callable[[], Iterable[Chosen]], documents: int, seed: int | None
 ) -> tuple[list[Chosen], int]:
     """The documents that the protocol takes, and how many there were to choose from.
 
     read: reads all documents. It is called twice: the order depends on how many there are, and a
         local copy of Wikipedia does not fit in memory. The first pass also finds every broken row.
-    documents: how many are taken; None for all.
+    documents: how many are taken; 0 for all.
     """
     available = sum(1 for _ in read())
-    order = protocol_order(available, seed)[:documents].tolist()
+    order = protocol_order(available, seed)[: documents or available].tolist()
     wanted = set(order)
     taken = {number: document for number, document in enumerate(read()) if number in wanted}
     return [taken[number] for number in order], available
@@ -345,46 +335,24 @@ def _documents(
                 yield document_of(row, columns, where, newline=hub is not None)
 
 
-def _of_plugin(name: str, prompt: str | None) -> _Found:
-    if prompt is not None:
-        raise InputError(f"{name}: it has no prompts; leave prompt out")
-    text = plugins.corpus_text(name)
+def _of_plugin(name: str, text: plugins.PluginText) -> list[Document]:
     with reason(f"{name}: needs a list of texts; units: give one for each document"):
-        texts = list(text.texts)
-        units = [None] * len(texts) if text.units is None else list(text.units)
-        documents = [Document(*row) for row in zip(texts, units, strict=True)]
-    return _Found(lambda: documents, None, text.shuffled, text.as_shipped)
+        units = [None] * len(text.texts) if text.units is None else text.units
+        return [Document(*row) for row in zip(text.texts, units, strict=True)]
 
 
-def _on_hub(name: str, prompt: str | None, revision: str | None) -> _Found:
-    """The files come from the local cache of the hub; what it lacks is downloaded first."""
-    from huggingface_hub import snapshot_download
-
-    hub = HUB_CORPORA[name]
+def _hub_columns(name: str, hub: HubCorpus, prompt: str | None) -> Columns:
+    """The columns of a corpus of the hub, of which the first may be its prompt."""
     fields = [field for field in hub.fields if field != prompt]
     if prompt is not None and (prompt != hub.fields[0] or not fields):
         raise InputError(f"prompt={prompt!r}: {name} is made of {' and '.join(hub.fields)}")
+    return Columns("+".join(fields), prompt=prompt)
+
+
+def _hub_files(name: str, hub: HubCorpus, revision: str | None) -> list[Path]:
+    """Its files in the local cache of the hub; what it lacks is downloaded first."""
+    from huggingface_hub import hf_hub_download
+
+    download = partial(hf_hub_download, hub.path, repo_type="dataset", revision=revision)
     with reason(f"{name}: cannot fetch {hub.path} from the Hugging Face hub; is there a network?"):
-        folder = snapshot_download(
-            hub.path, repo_type="dataset", revision=revision, allow_patterns=list(hub.files)
-        )
-    files: list[Path] = []
-    for pattern in hub.files:
-        files += _parts(Path(folder), pattern)
-    columns = Columns("+".join(fields), prompt=prompt)
-    return _Found(partial(_documents, files, columns, hub), shuffled=not hub.in_order)
-
-
-def _parts(folder: Path, pattern: str) -> list[Path]:
-    """The files of a pattern, all of them: offline the cache may hold only a part of the corpus."""
-    files = sorted(path for path in folder.glob(pattern) if path.is_file())
-    count = 1
-    if files and "*" in pattern:
-        # The names tell how many there are: "train-00000-of-00041.parquet".
-        count_in_name = re.search(r"-of-(\d+)", files[0].name)
-        count = int(count_in_name[1]) if count_in_name else 1
-    if len(files) < count:
-        raise InputError(
-            f"{folder}: only {len(files)} of {count} files of {pattern}; download the others"
-        )
-    return files
+        return [Path(download(file)) for file in hub.files]

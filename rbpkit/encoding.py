@@ -50,7 +50,7 @@ class EncodedCorpus:
     """A corpus under one tokenizer: the documents with a scored token, in protocol order.
 
     corpus: its id.
-    max_length, stride: as `encode` was given them.
+    max_length: as `encode` was given it.
     documents: with a stride, their windows.
     scored_bytes: UTF-8 bytes of the text that each document's scored tokens decode to, one number
         for each document with such a token; an incomplete character counts as one byte. Empty if
@@ -61,7 +61,6 @@ class EncodedCorpus:
     corpus: str
     max_length: int
     documents: tuple[EncodedDocument, ...] = field(repr=False)
-    stride: int = 0
     scored_bytes: tuple[int, ...] = field(default=(), repr=False)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -177,7 +176,6 @@ def encoded_corpus(
         corpus=corpus.id,
         max_length=max_length,
         documents=tuple(documents),
-        stride=stride,
         scored_bytes=tuple(scored_bytes),
         left_out=dict(+left_out),  # without those that are 0
     )

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+)
 
 from rbpkit.errors import InputError, faults_found
 
@@ -25,9 +33,6 @@ def checksum(manifest_text: bytes, arrays: Mapping[str, np.ndarray]) -> str:
 
 
 _Name = Annotated[str, Field(min_length=1, max_length=1000)]
-# What others wrote may be absurd: 2^53 is exact in a table.
-_Whole = Annotated[int, Field(ge=0, le=2**53)]
-_Positive = Annotated[int, Field(ge=1, le=2**53)]
 
 
 class JobKey(BaseModel):
@@ -51,10 +56,10 @@ class JobKey(BaseModel):
     revision: str
     corpus: _Name
     fingerprint: _Name
-    documents: _Positive
-    seed: _Whole
-    max_length: _Positive
-    stride: _Whole = 0
+    documents: PositiveInt
+    seed: NonNegativeInt
+    max_length: PositiveInt
+    stride: NonNegativeInt = 0
     dtype: _Name
 
     def __init__(self, **fields: Any) -> None:
@@ -98,17 +103,17 @@ class Manifest(JobKey):
     """
 
     family: _Name
-    S: _Positive
-    V: _Positive
-    max_bytes: _Whole = 0
+    S: PositiveInt
+    V: PositiveInt
+    max_bytes: NonNegativeInt = 0
     device: _Name
-    batch_tokens: _Positive
+    batch_tokens: PositiveInt
     versions: dict[str, str]
-    skipped_documents: _Whole = 0
-    tokens: _Whole = 0
-    scored_bytes: _Whole = 0
-    document_bytes: list[_Whole] = []
-    seconds: Annotated[float, Field(ge=0)] = 0.0
+    skipped_documents: NonNegativeInt = 0
+    tokens: NonNegativeInt = 0
+    scored_bytes: NonNegativeInt = 0
+    document_bytes: list[NonNegativeInt] = []
+    seconds: NonNegativeFloat = 0.0
     targets: str = ""
     format: Literal[3] = FORMAT
 

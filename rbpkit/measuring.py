@@ -136,16 +136,15 @@ def measure(
         for what, note in (ranker.notes or {}).items():
             say(f"{ranker.name}: {what}: {note}")
         encoded = ranker.encode(text, max_length, stride)
-        planned = _manifest(ranker, text, encoded, batch_tokens)
+        key = job_key(ranker, text, encoded.max_length, stride)
         found = None
         if out is not None:
-            check_revision(out, planned.key)
-            found = None if force else find_done(out, planned.key)
-        if found is None:
-            records = ranked(ranker, text, encoded, planned, progress)
-        else:
-            labels = {"family": family or found.manifest.family, "S": ranker.S, "V": ranker.V}
-            records = _labelled(found, labels, text)
+            check_revision(out, key)
+            found = None if force else find_done(out, key)
+        planned = _manifest(ranker, text, encoded, key, batch_tokens)
+        records = found or ranked(ranker, encoded, planned, progress)
+        labels = {"family": family or records.manifest.family, "S": ranker.S, "V": ranker.V}
+        records = _labelled(records, labels, text)
     coverage = _coverage(text, encoded)
     if encoded.left_out or text.available > len(text.documents):
         say(coverage)
@@ -153,22 +152,17 @@ def measure(
         return Measurement(records.summary, None, False, coverage, records)
     if records is not found:
         write_records(out, records)
-    return Measurement(records.summary, record_path(out, planned.key), found is not None, coverage)
+    return Measurement(records.summary, record_path(out, key), found is not None, coverage)
 
 
 def _labelled(records: Records, labels: dict[str, Any], corpus: Corpus) -> Records:
     """The same records with these labels and the units of the corpus."""
     manifest = records.manifest.model_copy(update=labels)
-    unit: Any = _units(corpus, records.document)
-    before: Any = records.unit
-    if manifest == records.manifest and np.array_equal(unit, before):
+    unit = None if corpus.units is None else corpus.unit_numbers()[records.document]
+    known: Any = unit, records.unit
+    if manifest == records.manifest and np.array_equal(*known):
         return records
     return replace(records, manifest=manifest, unit=unit)
-
-
-def _units(corpus: Corpus, document: np.ndarray) -> np.ndarray | None:
-    """The column `unit` of records with this column `document`."""
-    return None if corpus.units is None else corpus.unit_numbers()[document]
 
 
 def opened_corpus(corpus: Corpus | str | os.PathLike[str] | Iterable[Any]) -> Corpus:
@@ -230,9 +224,10 @@ def job_key(model: Ranker | FoundModel, corpus: Corpus, max_length: int, stride:
     )
 
 
-def _manifest(model: Ranker, corpus: Corpus, encoded: EncodedCorpus, batch_tokens: int) -> Manifest:
+def _manifest(
+    model: Ranker, corpus: Corpus, encoded: EncodedCorpus, key: JobKey, batch_tokens: int
+) -> Manifest:
     """The manifest of a job, as far as it is known before it is run."""
-    key = job_key(model, corpus, encoded.max_length, encoded.stride)
     programs = {"rbpkit": rbpkit.__version__, "python": platform.python_version()}
     return Manifest(
         **key.model_dump(),
@@ -250,22 +245,13 @@ def _manifest(model: Ranker, corpus: Corpus, encoded: EncodedCorpus, batch_token
     )
 
 
-def ranked(
-    model: Ranker,
-    corpus: Corpus,
-    encoded: EncodedCorpus,
-    planned: Manifest,
-    progress: bool = False,
-) -> Records:
+def ranked(model: Ranker, encoded: EncodedCorpus, planned: Manifest, progress: bool) -> Records:
     """The records of the job that `planned` describes. Raises InputError as `rank_columns`."""
     if model.is_tried:
         check_ranker(model, encoded)
     start = time.perf_counter()
     columns = rank_columns(model, encoded, planned.batch_tokens, progress)
     seconds = round(time.perf_counter() - start, 3)
-    unit = _units(corpus, columns["document"])
-    if unit is not None:
-        columns["unit"] = unit
     known = {"seconds": seconds, "targets": targets_digest(columns)}
     return Records(**columns, manifest=planned.model_copy(update=known))
 
@@ -301,8 +287,7 @@ def _ranks(model: Ranker, batch: Batch) -> dict[str, np.ndarray]:
     a column that has not one number for each scored token.
     """
     try:
-        # A copy, so that records have the text's tokens whatever a model does with them.
-        ranks = model.ranks(replace(batch, targets=batch.targets.copy()))
+        ranks = model.ranks(batch)
     except NonFiniteError as error:
         place = f"document {batch.documents[error.row]}, token {batch.positions[error.row]}"
         raise InputError(f"{model.name}: {place}: {error}") from error

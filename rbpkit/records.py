@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,9 +29,6 @@ from rbpkit.manifest import KEY, JobKey, Manifest, checksum
 from rbpkit.names import AnyPath, run_and_step
 from rbpkit.summary import Summary, labelled, summarise
 from rbpkit.writing import write_whole
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS: dict[str, type[np.generic]] = {
     "document": np.int32,
@@ -110,7 +108,7 @@ class Records:
         rank = self.n_greater.astype(np.int64) + n_equal + 1
         nll = self.nll.astype(np.float64) * (1 + NLL_TOLERANCE_RELATIVE)
         least_nll = np.log(np.maximum(rank, 1)) - NLL_TOLERANCE
-        # Not "<": NaN fails each of these. Entropy is at most ln V, and rounded as nll is.
+        # NaN is in no range. Entropy is at most ln V, and rounded as nll is.
         faults = {
             "documents out of order": (document_step < 0) | (self.document >= documents),
             "position does not rise from 1": (self.position < 1) | stays_behind,
@@ -118,14 +116,11 @@ class Records:
             f"rank outside 1 to V = {V}": (self.n_greater < 0) | (n_equal < 0) | (rank > V),
             "nll not finite, or below ln R": ~np.isfinite(self.nll) | (nll < least_nll),
         }
-        if self.p_max is not None:
-            likely = self.p_max.astype(np.float64) * (1 + NLL_TOLERANCE)
-            is_right = (likely >= np.exp(-nll)) & (self.p_max <= 1 + NLL_TOLERANCE)
-            faults["p_max outside exp(-nll) to 1"] = ~is_right
-        if self.entropy is not None:
-            middle = np.log(V) / 2
-            is_right = np.abs(self.entropy - middle) <= middle + NLL_TOLERANCE
-            faults["entropy outside 0 to ln V"] = ~is_right
+        for name, most in {"p_max": 1.0, "entropy": np.log(V)}.items():
+            column = getattr(self, name)
+            if column is not None:
+                is_right = (column >= -NLL_TOLERANCE) & (column <= most + NLL_TOLERANCE)
+                faults[f"{name} outside 0 to {most:.3g}"] = ~is_right
         return faults
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -135,8 +130,6 @@ class Records:
 
     def to_pandas(self) -> pd.DataFrame:
         """A table with one row for each scored token: the columns, and `rank` (Eq. 3)."""
-        import pandas as pd
-
         return pd.DataFrame(self.columns() | {"rank": self.rank()})
 
     def rank(self) -> np.ndarray:
@@ -315,13 +308,14 @@ def load_summaries(
             found = labelled(found, values)
             values = [family.partition("=")[0] for family in values]
         found = _chosen(found, setting, values)
+    jobs = pd.DataFrame([summary.manifest.model_dump() for summary in found])
     if settings.get("model") is None:
-        found = _each_model_once(found, say)
+        jobs = _each_model_once(jobs, say)
     if checkpoint is not None:
-        found = _last_checkpoints(found, say)
+        jobs = _last_checkpoints(jobs, say)
     if not several:
-        _check_one_setting(found)
-    return found
+        _check_one_setting(jobs)
+    return [found[place] for place in jobs.index]
 
 
 def _chosen(found: list[Summary], setting: str, values: list[str]) -> list[Summary]:
@@ -342,47 +336,37 @@ def _chosen(found: list[Summary], setting: str, values: list[str]) -> list[Summa
     return [summary for summary, word in zip(found, recorded, strict=True) if word in kept]
 
 
-def _each_model_once(found: list[Summary], say: Callable[[str], None]) -> list[Summary]:
-    """One summary of each job, of those that differ in nothing but the model's name."""
-    kept: dict[object, Summary] = {}
-    for summary in sorted(found, key=lambda summary: summary.manifest.model):
-        manifest = summary.manifest
-        nameless = manifest.key.model_copy(update={"model": ""})
-        used = kept.setdefault((nameless, manifest.S, manifest.V), summary)
-        if used is not summary:
-            job = f"{manifest.model} on {manifest.corpus}"
-            say(f"{job} has the weights of {used.manifest.model}, and counts as that.")
-    return [summary for summary in found if summary in kept.values()]
+def _each_model_once(jobs: pd.DataFrame, say: Callable[[str], None]) -> pd.DataFrame:
+    """One of each job, of those that differ in nothing but the model's name."""
+    but_the_name = [*KEY[1:], "S", "V"]
+    by_name = jobs.sort_values("model", kind="stable")
+    used = by_name.groupby(but_the_name)["model"].transform("first")
+    for number, job in by_name[by_name["model"] != used].iterrows():
+        name = f"{job['model']} on {job['corpus']}"
+        say(f"{name} has the weights of {used[number]}, and counts as that.")
+    return by_name.drop_duplicates(but_the_name).sort_index()
 
 
-def _last_checkpoints(found: list[Summary], say: Callable[[str], None]) -> list[Summary]:
+def _last_checkpoints(jobs: pd.DataFrame, say: Callable[[str], None]) -> pd.DataFrame:
     """The last checkpoint of each run on each corpus, and all models that are of no run."""
-    steps: dict[object, list[int]] = {}
-    of_runs = []
-    for summary in found:
-        manifest = summary.manifest
-        run, step = run_and_step(manifest.model) or (manifest.model, 0)
-        # Runs of one name and two sizes are two runs.
-        known = steps.setdefault((run, manifest.S, manifest.corpus), [])
-        known.append(step)
-        of_runs.append((summary, step, known))
-    left_out = {one.manifest.model for one, step, known in of_runs if step < max(known)}
+    runs = [run_and_step(model) or (model, 0) for model in jobs["model"]]
+    jobs = jobs.assign(run=[run for run, _ in runs], step=[step for _, step in runs])
+    # Runs of one name and two sizes are two runs.
+    last = jobs.groupby(["run", "S", "corpus"])["step"].transform("max")
+    left_out = sorted(set(jobs["model"][jobs["step"] < last]))
     if left_out:
-        listed = ", ".join(sorted(left_out))
+        listed = ", ".join(left_out)
         say(f"Of each training run only the last checkpoint is used; left out: {listed}.")
-    return [one for one, step, known in of_runs if step == max(known)]
+    return jobs[jobs["step"] == last]
 
 
-def _check_one_setting(found: list[Summary]) -> None:
+def _check_one_setting(jobs: pd.DataFrame) -> None:
     """InputError if a model was measured on one corpus under several settings; it names them."""
-    jobs: dict[tuple[str, str], JobKey] = {}
-    for summary in found:
-        key = summary.manifest.key
-        first = jobs.setdefault((key.model, key.corpus), key)
+    for (model, corpus), of_one in jobs.groupby(["model", "corpus"]):
         for name in KEY:
-            value, other = getattr(first, name), getattr(key, name)
-            if value != other:
+            values = of_one[name].unique()
+            if len(values) > 1:
                 raise InputError(
-                    f"{key.model} on {key.corpus} was measured under several settings:"
-                    f" {name} {value} or {other}; choose one, as {name}={value}"
+                    f"{model} on {corpus} was measured under several settings:"
+                    f" {name} {values[0]} or {values[1]}; choose one, as {name}={values[0]}"
                 )

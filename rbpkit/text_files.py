@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -101,12 +102,11 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Row]]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as table:
-        number = 0
         # Small batches: one batch of long documents must not fill the memory.
-        for batch in table.iter_batches(batch_size=1024):
-            for row in batch.to_pylist():
-                number += 1
-                yield f"{path}, row {number}", row
+        batches = table.iter_batches(batch_size=1024)
+        rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
+        for number, row in enumerate(rows, start=1):
+            yield f"{path}, row {number}", row
 
 
 def document_of(row: Row, columns: Columns, where: str, newline: bool = False) -> Document:

@@ -198,7 +198,7 @@ def test_the_shipped_humaneval_follows_the_protocol_and_has_its_license():
 def hub_rows(name: str) -> list[dict]:
     """Rows laid out as the hub's, with texts that tell one row from another."""
     if name != "Github":
-        return [{field: f"{field} {i}" for field in (*FIELDS[name], "url")} for i in range(30)]
+        return [{field: f"{field} {i}" for field in (*FIELDS[name], "url")} for i in range(41)]
     lengths, sets = [512, 513, 600, 2000], ["Pile-CC", "Github", "Github"]
     return [
         {"text": f"{i:04}".ljust(lengths[i % 4], "x"), "meta": {"pile_set_name": sets[i % 3]}}
@@ -207,7 +207,7 @@ def hub_rows(name: str) -> list[dict]:
 
 
 FILES = {
-    "Wiki": [f"20231101.en/train-0000{i}-of-00002.parquet" for i in range(2)],
+    "Wiki": [f"20231101.en/train-{i:05}-of-00041.parquet" for i in range(41)],
     "HumanEval": ["openai_humaneval/test-00000-of-00001.parquet"],
     "HotpotQA": ["distractor/validation-00000-of-00001.parquet"],
     "AusLegal": ["corpus.jsonl"],
@@ -262,8 +262,8 @@ def test_a_column_of_a_hub_corpus_is_its_prompt(cached, name):
 
 
 def test_a_hub_corpus_that_is_incomplete_or_missing_is_refused(cached):
-    next(cached.rglob("train-00001-of-00002.parquet")).unlink()
-    refused("only 1 of 2 files", "Wiki")
+    next(cached.rglob("train-00001-of-00041.parquet")).unlink()
+    refused("Wiki: cannot fetch wikimedia/wikipedia", "Wiki")
     shutil.rmtree(cached / "datasets--allenai--c4")
     refused("C4: cannot fetch allenai/c4", "C4")
 

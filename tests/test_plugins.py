@@ -184,7 +184,7 @@ def test_whatever_a_plugin_does_wrong_is_one_line_that_names_it(site, rbpkit):
     forget()
     corpora = {
         "bad:fails": "its corpus 'fails' (KeyError: 'x')",
-        "bad:number": "'int' object is not iterable",
+        "bad:number": "bad:number: needs a list of texts",
         "bad:numbers": "the documents must be strings",
         "bad:units": "units: give one for each document",
         "gone:any": "No module named 'no_such_module'",

@@ -170,9 +170,9 @@ def test_windows_that_are_not_there(few):
         ("nll", 2, np.inf, "nll not finite"),
         ("nll", 2, -1e-3, "nll not finite, or below"),
         ("p_max", 2, np.nan, "p_max outside"),
-        ("p_max", 2, 1e-9, "p_max outside exp"),
+        ("p_max", 2, -1e-3, "p_max outside 0 to 1"),
         ("entropy", 2, np.nan, "entropy outside"),
-        ("entropy", 2, 5, "entropy outside 0 to ln V"),
+        ("entropy", 2, 5, "entropy outside 0 to 4"),
     ],
 )
 def test_impossible_values(few, column, row, value, message):

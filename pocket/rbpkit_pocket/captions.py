@@ -138,7 +138,7 @@ def load_captions(
     path = Path(corpus).expanduser()
     files = list_files(path)
     read = functools.partial(_rows, files, columns, image, images)
-    count = PROTOCOL_DOCUMENTS if documents is None else documents or None
+    count = PROTOCOL_DOCUMENTS if documents is None else documents
     found, available = chosen(read, count, seed)
     return _captions(path.resolve().name, found, seed=seed, available=available)
 
@@ -159,17 +159,7 @@ def _rows(
 def _captions(id: str, found: Sequence[tuple[Document, Picture]], **protocol: Any) -> Captions:
     """These captions; one without a visible character is empty, and is kept."""
     documents, pictures = zip(*found, strict=True) if found else ((), ())
-    texts = tuple(one.text if one.text.strip() else "" for one in documents)
-    if not any(texts):
-        raise InputError(f"{id}: no caption with text among {len(found)} rows")
-    units = tuple(one.unit for one in documents)
-    return Captions(
-        id,
-        documents=texts,
-        units=None if units[0] is None else units,
-        pictures=pictures,
-        **protocol,
-    )
+    return Captions.of_documents(id, documents, pictures=pictures, **protocol)
 
 
 def _glyphs(id: str, documents: int | None, changed_text: bool) -> Captions:
@@ -182,7 +172,7 @@ def _glyphs(id: str, documents: int | None, changed_text: bool) -> Captions:
     found = []
     for row, (name, pixels) in enumerate(zip(names, drawn, strict=True)):
         found.append((Document(name), Picture(f"{id}, row {row}", pixels)))
-    taken, available = chosen(lambda: found, documents or None, None)
+    taken, available = chosen(lambda: found, documents or 0, None)
     return _captions(id, taken, available=available, as_shipped=is_same)
 
 
