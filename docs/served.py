@@ -99,7 +99,7 @@ def slopes(folder: Path) -> pd.DataFrame:
     """The slopes (-alpha) of all lines, of the records of served models and of those made here."""
     columns = {}
     for place in ("served", "here"):
-        table = fit_curves(curves_of_all(load_summaries(folder / place), DEFAULT_KS)).table
+        table = fit_curves(curves_of_all(load_summaries(folder / place), (None, *DEFAULT_KS))).table
         columns[place] = table.set_index(["family", "quantity"])["slope"]
     return pd.DataFrame(columns)
 

@@ -222,10 +222,9 @@ class Curve:
 
     - quantity: its name: "RBP_10", or "CE" (nats).
     - models: n names.
-    - S: (n,) non-embedding parameters, ascending.
+    - S: (n,) non-embedding parameters, ascending; of a law in CE the models' CE in nats.
     - value: (n,) the quantity at each S.
-    - tokens: (n,) how many each model scored; units: of the documents. None if not known.
-    - in_ce: whether S holds the models' CE in nats (`curves_in_ce`), with which the loss rises.
+    - units: how many documents, or units of them, were measured; None if not known.
     """
 
     corpus: str
@@ -234,9 +233,7 @@ class Curve:
     models: tuple[str, ...]
     S: Array
     value: Array
-    tokens: Array | None = None
     units: int | None = None
-    in_ce: bool = False
 
     @property
     def loss(self) -> Array:
@@ -245,34 +242,13 @@ class Curve:
 
     def doubts(self, fit: PowerLawFit) -> str:
         """Why the law that was fitted to it may not be trusted, in a few words, or ""."""
-        low, high = fit.slope_interval if self.in_ce else fit.alpha_interval
-        notes = []
-        if low <= 0:
-            notes.append("alpha may be 0" if high >= 0 else "alpha is below 0")
-        elif self.tokens is not None and self.quantity != "CE":
-            needed = misses_needed(fit.slope, self.S)
-            # Half a miss in the place of none: the harmonic mean stays finite.
-            misses = np.maximum((1 - self.value) * self.tokens, 0.5)
-            mean = 1 / np.mean(1 / misses)
-            if mean < needed:
-                notes.append(f"few misses ({mean:,.0f} of {needed:,.0f})")
+        low, high = fit.alpha_interval
+        notes = ["alpha may be 0"] if low <= 0 <= high else []
         if fit.n < FEW_MODELS:
             notes.append(f"few models ({fit.n})")
         if self.units is not None and few_units(self.units):
             notes.append(few_units(self.units))
         return "; ".join(notes)
-
-
-def misses_needed(alpha: float, S: ArrayLike, r2: float = 0.9) -> float:
-    """Misses of each model below which sampling alone brings R2 of the line under `r2`.
-
-    A line of slope -alpha at the sizes S (n,) explains alpha^2 sum (ln S - mean)^2; n models with
-    m misses each leave about (n - 2) / m, tokens taken for independent. So
-    m = (n - 2) r2 / ((1 - r2) alpha^2 sum (ln S - mean)^2).
-    """
-    log_S = np.log(np.asarray(S, dtype=np.float64))
-    explained = alpha**2 * log_S.size * log_S.var()
-    return float((log_S.size - 2) * r2 / ((1 - r2) * explained))
 
 
 def few_units(units: int) -> str:
@@ -295,50 +271,39 @@ def curve_of(measured: Iterable[Measured], k: int | None) -> Curve:
     check_same_tokens(models, f"{family} on {corpus}")
     check_one_step(models)
     models.sort(key=_size_and_name)
-    return _curve(models, family, k, [model.manifest.S for model in models])
-
-
-def _curve(
-    models: Sequence[Measured], family: str, k: int | None, x: Sequence[float], in_ce: bool = False
-) -> Curve:
-    """The curve of these models, which are in the order of x."""
     value = [model.ce() if k is None else model.rbp(k) for model in models]
     units = [np.unique(one.document_units).size for one in models if isinstance(one, Summary)]
     return Curve(
-        corpus=models[0].manifest.corpus,
+        corpus=corpus,
         family=family,
         quantity="CE" if k is None else f"RBP_{k}",
         models=tuple(model.manifest.model for model in models),
-        S=np.array(x, dtype=np.float64),
+        S=np.array([model.manifest.S for model in models], dtype=np.float64),
         value=np.array(value, dtype=np.float64),
-        tokens=np.array([model.manifest.tokens for model in models]),
         units=min(units, default=None),
-        in_ce=in_ce,
     )
 
 
-def curves_of_all(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
-    """CE and RBP_k of every (corpus, family) that was measured. InputError as `curve_of`."""
+def curves_of_all(measured: Iterable[Measured], ks: Sequence[int | None]) -> list[Curve]:
+    """RBP_k of every (corpus, family) that was measured; CE if k is None. Errors as `curve_of`."""
     curves = []
     for models in grouped(measured, "corpus", "family").values():
-        curves += [curve_of(models, k) for k in (None, *ks)]
+        curves += [curve_of(models, k) for k in ks]
     return curves
 
 
-def curves_in_ce(measured: Iterable[Measured], ks: Sequence[int]) -> list[Curve]:
-    """RBP_k of all models of a text against their CE (nats) in the place of S, ascending.
+def relabelled(summary: Summary, **labels: object) -> Summary:
+    """The summary with other values in its manifest, such as S, corpus or family."""
+    return replace(summary, manifest=summary.manifest.model_copy(update=labels))
+
+
+def in_ce(summaries: Iterable[Summary]) -> list[Summary]:
+    """The summaries as one family, "all", with the CE of each (nats) in the place of its S.
 
     A law in CE is -log RBP_k ~ CE^eps_k, and its slope is eps_k. Its models may be of any family,
-    and checkpoints of one run. Raises InputError if the models of a text did not score the same
-    tokens.
+    and checkpoints of one run.
     """
-    curves = []
-    for (corpus,), models in grouped(measured, "corpus").items():
-        check_same_tokens(models, corpus)
-        models.sort(key=lambda model: model.ce())
-        CE = [model.ce() for model in models]
-        curves += [_curve(models, "all", k, CE, in_ce=True) for k in ks]
-    return curves
+    return [relabelled(one, family="all", S=one.ce()) for one in summaries]
 
 
 # -- which models are on one line -------------------------------------------------------------
@@ -413,9 +378,8 @@ def by_tokenizer(summaries: Iterable[Summary]) -> list[Summary]:
     for (corpus,), of_corpus in grouped(summaries, "corpus").items():
         groups = tokenizers(of_corpus)
         for tokenizer, same in groups.items():
-            label = {"corpus": f"{corpus} {tokenizer}"} if len(groups) > 1 else {}
-            for one in same:
-                found.append(replace(one, manifest=one.manifest.model_copy(update=label)))
+            label = f"{corpus} {tokenizer}" if len(groups) > 1 else corpus
+            found += [relabelled(one, corpus=label) for one in same]
     return found
 
 
@@ -480,7 +444,7 @@ def fit_curves(curves: Iterable[Curve]) -> Fits:
 def predict_sizes(curves: Iterable[Curve], sizes: Sequence[float], level: float = 0.95) -> Fits:
     """What each law predicts for ONE new model of each size, in non-embedding parameters.
 
-    Of a law in CE (`curves_in_ce`) the sizes are losses in nats a token.
+    Of a law in CE (`in_ce`) the sizes are losses in nats a token.
 
     The table's columns, one row for each curve and size:
 

@@ -124,12 +124,7 @@ def panel(title: str, line: str, height: float, width: float = NARROW) -> Iterat
 
 def name_of(family: str) -> str:
     """A family as labels spell it: GPT-2, not GPT2."""
-    return FAMILY_NAMES.get(family, plain(family))
-
-
-def plain(name: str) -> str:
-    """A name from outside as labels spell it: no formula."""
-    return name.replace("$", r"\$")
+    return FAMILY_NAMES.get(family, family)
 
 
 def ink_of(family: str) -> Ink:
@@ -153,7 +148,7 @@ def recolour(families: Iterable[str], palette: str) -> None:
 
 def short(corpus: str) -> str:
     """A corpus as titles name it: without "pocket:"."""
-    return plain(corpus.removeprefix("pocket:"))
+    return corpus.removeprefix("pocket:")
 
 
 def headed(axes: Axes, title: str, line: str) -> None:

@@ -91,8 +91,4 @@ class Ranker(ABC):
 
 def columns_of(ranks: TokenRanks) -> dict[str, np.ndarray]:
     """The result of `logit_ranks` or `token_ranks` as `Ranker.ranks` gives it."""
-    columns = {}
-    for name, numbers in vars(ranks).items():
-        if numbers is not None:
-            columns[name] = numbers.cpu().numpy()
-    return columns
+    return {name: numbers.cpu().numpy() for name, numbers in vars(ranks).items()}

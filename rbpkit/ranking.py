@@ -24,13 +24,12 @@ from torch import Tensor
 from rbpkit.errors import InputError
 from rbpkit.kernels import c_loop, tiles
 from rbpkit.kernels.head_plan import (
-    MEMORY_BYTES,
+    Results,
     check_floats,
     check_targets,
+    chunk_rows,
     logit_chunks,
-    tile_rows,
 )
-from rbpkit.kernels.results import Results
 
 Chunks = Callable[..., Iterator[tuple[int, Tensor]]]
 """Gives the logits at each call, as pairs (first row, (rows, V) logits). softcap=None: uncapped."""
@@ -129,11 +128,10 @@ def logit_ranks(logits: Tensor, targets: Tensor) -> TokenRanks:
     V = logits.shape[-1]
 
     def chunks(softcap: float | None = None) -> Iterator[tuple[int, Tensor]]:
-        # 16-bit logits are widened, this many at a time.
-        rows = max(1, min(512, MEMORY_BYTES // (8 * V)))
         start = 0
         for matrix in _matrices(logits):
-            for part in matrix.split(rows):
+            # 16-bit logits are widened, this many rows at a time.
+            for part in matrix.split(chunk_rows(V)):
                 yield start, part
                 start += len(part)
 
@@ -152,8 +150,9 @@ def _matrices(logits: Tensor) -> Iterator[Tensor]:
 def _ranked(chunks: Chunks, targets: Tensor, V: int) -> TokenRanks:
     shape = targets.shape
     targets = targets.flatten()
-    tile = tile_rows(targets.device, V)
-    count = _counter(targets.device) or functools.partial(tiles.count, tile=tile)
+    if not 1 <= V < 2**24:  # torch sums counts in fp32, exact up to here
+        raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
+    count = _counter(targets.device) or tiles.count
     # An index out of range would kill a CUDA context: clamp it, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
     results = Results.empty(len(targets), targets.device)

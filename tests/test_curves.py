@@ -12,10 +12,10 @@ from rbpkit import InputError, curves
 from rbpkit.fit import (
     by_tokenizer,
     curve_of,
-    curves_in_ce,
     curves_of_all,
     fit_curves,
     fit_rbp_law,
+    in_ce,
     models_of,
     predict_sizes,
 )
@@ -69,7 +69,7 @@ def test_a_run_has_one_place_on_a_line():
 def test_fits_of_all_that_was_measured():
     opt = [make(S, [1, 1, 2], family="OPT") for S in (5, 50, 500)]
     two_sizes = [make(S, [1, 1, 5], corpus="Code") for S in (5, 50)]
-    fits = fit_curves(curves_of_all([*LADDER, *opt, *two_sizes], (1, 2)))
+    fits = fit_curves(curves_of_all([*LADDER, *opt, *two_sizes], (None, 1, 2)))
     row = fits.table.iloc[1]
     alone = fit_rbp_law([10, 100, 1000], [0.25, 0.5, 0.75])
     names = "corpus family quantity n slope low high intercept R2 note".split()
@@ -92,7 +92,7 @@ def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
     with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {says}"):
         curve_of(models, 1)
     with pytest.raises(InputError, match=f"Wiki.*different {says}"):
-        curves_in_ce(models, [1])
+        curve_of(in_ce(models), 1)
 
 
 # ---- against cross-entropy, and by tokenizers
@@ -115,9 +115,9 @@ def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
         known = one.manifest.model_copy(update={"targets": "ab12cd34", "model": name})
         others.append(dataclasses.replace(one, manifest=known))
     mixed = [*models, *others]
-    for laws in (curves_in_ce, curves_of_all):
+    for of_one_line in (mixed, in_ce(mixed)):
         with pytest.raises(InputError, match="--by-tokenizer"):
-            laws(mixed, [1])
+            curve_of(of_one_line, 1)
     table = fit_curves(curves_of_all(by_tokenizer(mixed), [1])).table
     assert sorted(set(table["corpus"])) == ["c V4096-2000", "c V4096-ab12cd"]
     assert (table["n"] == len(models)).all()
@@ -125,7 +125,7 @@ def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
 
 
 def test_the_lines_of_measured_models_against_cross_entropy(models):
-    curves = curves_in_ce(models, [1, 10])
+    curves = curves_of_all(in_ce(models), [1, 10])
     assert [curve.quantity for curve in curves] == ["RBP_1", "RBP_10"]
     # Least squares of log(-log RBP_k) on log CE, written out.
     x = np.log([model.ce() for model in models])

@@ -12,7 +12,7 @@ from torch.autograd.profiler import profile
 
 from rbpkit import ranking
 from rbpkit.errors import InputError
-from rbpkit.kernels import c_loop, head_plan
+from rbpkit.kernels import c_loop, head_plan, tiles
 from rbpkit.models import load_model
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
 from rbpkit_pocket import families
@@ -67,7 +67,7 @@ def joined(*args, **kwargs):
 @pytest.mark.parametrize(("T", "V"), [(1, 1), (1, 37), (5, 1), (300, 53), (613, 40)])
 def test_equals_the_naive_count_on_the_same_logits(dtype, bias, softcap, T, V, monkeypatch):
     # Several tiles a chunk, and several chunks.
-    monkeypatch.setattr(head_plan, "_TILE_FLOATS", 40 * V)
+    monkeypatch.setattr(tiles, "_TILE_FLOATS", 40 * V)
     hidden, matrix, targets = head(T, 16, V, dtype)
     bias = torch.linspace(-3, 3, V).to(dtype) if bias else None
     options = {"bias": bias, "softcap": softcap, "scale": 1.0 if softcap is None else 0.3}
@@ -103,7 +103,7 @@ def test_exact_products_whatever_the_chunks(dtype, monkeypatch):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_any_leading_shape_with_ignored_places(dtype, monkeypatch):
-    monkeypatch.setattr(ranking, "MEMORY_BYTES", 8 * 31 * 4)  # four rows at a time
+    monkeypatch.setattr(head_plan, "MEMORY_BYTES", 8 * 31 * 4)  # four rows at a time
     rounded = head(36, 31, 1, dtype)[0].mul(2).round()
     logits = rounded.view(2, 3, 6, 31)[:, :, :-1]
     targets = torch.arange(30).view(2, 3, 5) % 20
@@ -123,7 +123,7 @@ def test_any_leading_shape_with_ignored_places(dtype, monkeypatch):
         logit_ranks(logits, targets)
 
 
-@pytest.mark.parametrize("memory", [64 * 7 + 8000 + 4016, 1])  # vectors, a tile's scratch, a row
+@pytest.mark.parametrize("memory", [2 * 4 * 1004, 1])
 def test_chunks_of_one_row(memory, monkeypatch):
     monkeypatch.setattr(head_plan, "MEMORY_BYTES", memory)
     hidden, matrix, targets = head(7, 4, 1000)
@@ -216,7 +216,7 @@ def test_non_finite_logits_are_named(value, is_target):
 @pytest.mark.parametrize("softcap", [None, 5.0])  # the cap of an infinite logit is finite
 def test_non_finite_heads_are_named(value, where, softcap, monkeypatch):
     # Several tiles before row 613.
-    monkeypatch.setattr(head_plan, "_TILE_FLOATS", 50 * 30)
+    monkeypatch.setattr(tiles, "_TILE_FLOATS", 50 * 30)
     hidden, matrix, targets = head(700, 8, 50)
     targets %= 17  # never the bad column: -inf there leaves no trace in the loss
     hidden, matrix = hidden.abs() + 4, matrix.abs() + 4

@@ -148,7 +148,7 @@ def read_study(records_dir: str, families: Sequence[str], corpora: Sequence[str]
 
 def lines(study: Study, ks: Sequence[int]) -> pd.DataFrame:
     """R2 of the families' lines at the first and last k, a row each; prints which have no line."""
-    fits = fit_curves(curves_of_all(study.shown(), sorted({ks[0], ks[-1]})))
+    fits = fit_curves(curves_of_all(study.shown(), (None, *sorted({ks[0], ks[-1]}))))
     print("\n".join(fits.refused) or "Every family has its lines.")
     return fits.table[fits.table.quantity != "CE"]
 

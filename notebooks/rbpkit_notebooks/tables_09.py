@@ -62,7 +62,7 @@ def measured_cells(
             too_few.append(f"{family} on {corpus} ({len(models)})")
     if too_few:
         print(f"A line needs three models; there are fewer of {', '.join(too_few)}.")
-    fits = fit_curves(curves_of_all(with_line, POCKET_KS))
+    fits = fit_curves(curves_of_all(with_line, (None, *POCKET_KS)))
     for reason in fits.refused:
         print(f"No line of {reason}")
     if not with_line:

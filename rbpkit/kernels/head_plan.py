@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,41 +13,46 @@ from torch import Tensor
 from rbpkit.errors import InputError
 
 MEMORY_BYTES = 512 * 2**20
-"""Bound on all temporaries of the head step together, in bytes; what one row needs is the least."""
+"""Bound on all temporaries of the head step together, in bytes; what one row needs is the least.
 
-# Floats of a tile, for each core: with its scratch 1.5 MiB, to be read again from the cache.
-_TILE_FLOATS = 2**17
-# Rows of one product: with fewer, packing the matrix costs too much. On a GPU each launch must be
-# worthwhile, and at T = 16k chunk and scratch stay under T x V x 4 / 16.
-_CHUNK_ROWS = {"cpu": 512, "cuda": 448}
-_BLOCKED_ROWS = 1024  # each chunk widens the matrix again: enough rows to hide that
+Half is for a chunk of states and logits, a quarter for the rows of the matrix that are widened, and
+after them for the scratch of a tile, and a quarter for vectors along T.
+"""
+
+_CHUNK_ROWS = 512  # of one product: with fewer, packing the matrix costs too much
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def plan_head(hidden: Tensor, unembedding: Tensor) -> tuple[int, int]:
-    """How one call of the head step divides MEMORY_BYTES.
+class Results(NamedTuple):
+    """What the counting programs write: six vectors along the rows of the logits, (T,) each.
 
-    - rows of one product, and so of a chunk of logits
-    - vocabulary rows that are widened to fp32 at a time: V widens all of them, once; 0 none of
-      them, since the product itself widens
+    The first five are those of `ranking.TokenRanks`: two int32 counts and three float32 vectors.
+    finite: bool, whether the row has no NaN and no infinite logit. If it has one, its other results
+        mean nothing.
     """
-    T, d = hidden.shape
-    V = len(unembedding)
-    device = hidden.device
-    alike_16_bit = hidden.dtype == unembedding.dtype != torch.float32
-    product_widens = alike_16_bit and _has_wide_product(device, hidden.dtype)
 
-    tile = tile_rows(device, V)
-    rows = max(tile, _CHUNK_ROWS.get(device.type, 512))
-    widened = 0 if product_widens else V
-    fixed = 8 * V * tile + 64 * T  # the scratch of a tile, some vectors along T
-    if unembedding.dtype != torch.float32 and not product_widens:
-        if 4 * V * d > MEMORY_BYTES * 3 // 8:  # in parts: the whole matrix takes too much
-            rows = max(tile, _BLOCKED_ROWS)
-            widened = min(V, max(1, MEMORY_BYTES // (32 * d)))
-        fixed += 4 * widened * d
-    rows_in_budget = (MEMORY_BYTES - fixed) // (4 * V + 4 * d)
-    return max(1, min(rows, rows_in_budget)), widened
+    n_greater: Tensor
+    n_equal: Tensor
+    nll: Tensor
+    p_max: Tensor
+    entropy: Tensor
+    finite: Tensor
+
+    @classmethod
+    def empty(cls, T: int, device: torch.device) -> Results:
+        """Room for T rows."""
+        types = (*2 * [torch.int32], *3 * [torch.float32], torch.bool)
+        return cls(*(torch.empty(T, dtype=dtype, device=device) for dtype in types))
+
+    def part(self, rows: slice) -> Results:
+        """Views of these rows: what is written to them is written here."""
+        return Results(*(vector[rows] for vector in self))
+
+
+def chunk_rows(V: int, d: int = 0) -> int:
+    """Rows of one product, or of logits that are there; d: the width of the states."""
+    rows_in_budget = MEMORY_BYTES // 2 // (4 * (V + d))
+    return max(1, min(_CHUNK_ROWS, rows_in_budget))
 
 
 @torch.no_grad()
@@ -67,18 +73,18 @@ def logit_chunks(
     for name, value in (("scale", scale), ("softcap", 1.0 if softcap is None else softcap)):
         if not 0 < value < math.inf:
             raise InputError(f"{name} must be a positive, finite number, not {value}")
-    T, V = len(hidden), len(unembedding)
-    chunk_rows, widened = plan_head(hidden, unembedding)
-    buffer = hidden.new_empty((min(chunk_rows, T), V), dtype=torch.float32)
-    if widened == V:
-        unembedding = unembedding.float()
-    for start in range(0, T, chunk_rows):
-        states = hidden[start : start + chunk_rows]
+    T, (V, d) = len(hidden), unembedding.shape
+    rows = min(chunk_rows(V, d), T)
+    buffer = hidden.new_empty((rows, V), dtype=torch.float32)
+    alike_16_bit = hidden.dtype == unembedding.dtype != torch.float32
+    product_widens = alike_16_bit and _has_wide_product(hidden.device, hidden.dtype)
+    for start in range(0, T, max(1, rows)):
+        states = hidden[start : start + rows]
         logits = buffer[: len(states)]
-        if widened:
-            _wide_product(states.float(), unembedding, widened, logits)
-        else:
+        if product_widens:
             torch.mm(states, unembedding.T, out_dtype=torch.float32, out=logits)
+        else:
+            _wide_product(states.float(), unembedding, logits)
         if bias is not None:
             logits.add_(bias)
         if scale != 1:
@@ -88,9 +94,11 @@ def logit_chunks(
         yield start, logits
 
 
-def _wide_product(states: Tensor, unembedding: Tensor, widened: int, out: Tensor) -> None:
-    """states @ unembedding.T in fp32, so many rows of the matrix at a time."""
-    for first in range(0, len(unembedding), widened):
+def _wide_product(states: Tensor, unembedding: Tensor, out: Tensor) -> None:
+    """states @ unembedding.T in fp32; of a 16-bit matrix a part is widened at a time."""
+    V, d = unembedding.shape
+    widened = V if unembedding.dtype == torch.float32 else max(1, MEMORY_BYTES // 4 // (4 * d))
+    for first in range(0, V, widened):
         rows = unembedding[first : first + widened].float()
         torch.mm(states, rows.T, out=out[:, first : first + widened])
         del rows  # before the next is made: two would be over the budget
@@ -102,18 +110,6 @@ def _cap(logits: Tensor, softcap: float) -> None:
     largest = torch.maximum(logits.amax(dim=1), -logits.amin(dim=1))
     caps = softcap + 0 * largest
     logits.div_(softcap).tanh_().mul_(caps.unsqueeze(1))
-
-
-def tile_rows(device: torch.device, V: int) -> int:
-    """Rows of one reduction by torch, with a scratch of at most a quarter of MEMORY_BYTES."""
-    if not 1 <= V < 2**24:  # counts are summed in fp32, exact up to here
-        raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
-    if device.type == "cpu":
-        rows = _TILE_FLOATS * torch.get_num_threads() // V
-    else:
-        rows = _CHUNK_ROWS.get(device.type, 512) // 2
-    rows_in_budget = MEMORY_BYTES // (32 * V)
-    return max(1, min(rows, rows_in_budget))
 
 
 @functools.cache

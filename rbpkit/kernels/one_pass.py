@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from rbpkit.kernels.results import Results
+from rbpkit.kernels.head_plan import Results
 
 # 4 or 8 logits a thread: five sums of each stay in registers (`make test-gpu-dry` checks it).
 CONFIGS = [

@@ -61,7 +61,7 @@ def test_a_function_and_a_table_of_its_scores_give_the_same_fit(rbpkit, tmp_path
         [row] = json.loads(out)
         assert (row["model"], row["tokens"]) == (about.model, result.summary.tokens)
     tables = [
-        fit_curves(curves_of_all(load_summaries(tmp_path / folder), (1, 10))).table
+        fit_curves(curves_of_all(load_summaries(tmp_path / folder), (None, 1, 10))).table
         for folder in ("functions", "tables")
     ]
     pd.testing.assert_frame_equal(*tables, check_exact=True)

@@ -118,7 +118,9 @@ def _compare_with_first_corpus(
     missing = slopes["reference"].isna() & slopes["family"].isin(families)
     if not missing.any():
         return
-    fitted = fit_curves(curves_of_all(known, ks)).table.set_index(["family", "quantity"])["slope"]
+    fitted = fit_curves(curves_of_all(known, (None, *ks))).table.set_index(["family", "quantity"])[
+        "slope"
+    ]
     keys = pd.MultiIndex.from_frame(slopes[["family", "quantity"]])
     slopes.loc[missing, "reference"] = fitted.reindex(keys).to_numpy()[missing]
     slopes.loc[missing, "reference_text"] = FIRST_CORPUS

@@ -17,11 +17,12 @@ from rbpkit.errors import InputError, reason
 from rbpkit.fit import (
     Curve,
     check_one_step,
-    curves_in_ce,
     curves_of_all,
     fit_curves,
     grouped,
+    in_ce,
     predict_sizes,
+    relabelled,
 )
 from rbpkit.paired import differences, same_tokens
 from rbpkit.summary import DEFAULT_KS, Summary
@@ -80,12 +81,12 @@ def fit(
     """
     summaries = chosen.load(records)
     if against == "ce":
-        curves = curves_in_ce(summaries, k)
+        curves = curves_of_all(in_ce(summaries), k)
     else:
         if x is not None:
             summaries = _with_axis(summaries, x)
         _check_families(summaries, say)
-        curves = curves_of_all(summaries, k)
+        curves = curves_of_all(summaries, (None, *k))
     fits = fit_curves(curves)
     _say_refused("no fit", fits.refused, all_of_them=fits.table.empty)
     print_table(fits.table, form)
@@ -149,8 +150,7 @@ def _with_axis(summaries: Sequence[Summary], x: str) -> list[Summary]:
         value_of = pd.read_csv(file).set_index("model", verify_integrity=True)[column]
         for summary in summaries:
             S = float(value_of[summary.manifest.model])
-            manifest = summary.manifest.model_copy(update={"S": S})
-            placed.append(replace(summary, manifest=manifest))
+            placed.append(relabelled(summary, S=S))
     return placed
 
 
@@ -200,10 +200,10 @@ def predict(
         raise InputError("give --records with --size or with --ce, or --pairs alone")
     summaries = chosen.load(records)
     if ce:
-        curves = curves_in_ce(summaries, k)
+        curves = curves_of_all(in_ce(summaries), k)
     else:
         _check_families(summaries)
-        curves = curves_of_all(summaries, k)
+        curves = curves_of_all(summaries, (None, *k))
     predicted = predict_sizes(curves, ce or size, level)
     table = predicted.table
     _say_refused("no prediction", predicted.refused, all_of_them=table.empty)

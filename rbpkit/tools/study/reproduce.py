@@ -198,9 +198,9 @@ def comparison(
         also_fitted, compared = reference_of(plugin).beside(measured)
         fitted += also_fitted
         reference += compared
-    fits = fit_curves(curves_of_all(fitted, ks))
+    fits = fit_curves(curves_of_all(fitted, (None, *ks)))
     table = fits.table[[*keys, "n", "slope", "low", "high", "R2"]]
-    slopes = fit_curves(curves_of_all(reference, ks)).table[[*keys, "slope"]]
+    slopes = fit_curves(curves_of_all(reference, (None, *ks))).table[[*keys, "slope"]]
     slopes = slopes.rename(columns={"slope": "reference"}).astype({"reference": float})
     table = table.merge(slopes, on=keys, how="left")
     table["difference"] = table["slope"] - table["reference"]

@@ -45,15 +45,6 @@ def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
     assert err.count("\n") == 1 and warning in err
 
 
-def test_a_k_that_is_not_trusted_is_said_at_its_numbers(rbpkit, tmp_path):
-    summaries = pocket_summaries(tmp_path, "pocket:code", "opt-*")
-    asked = ("predict", "--records", summaries, "--k", 1, "--k", 3000)
-    status, out, _ = rbpkit(*asked, "--size", "4e6", "--format", "json")
-    assert status == 0
-    notes = [row["note"] for row in json.loads(out)]
-    assert notes[:2] == ["", ""] and notes[2].startswith("few misses ("), notes
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
