@@ -1,15 +1,13 @@
 """The seam: a model of one's own is measured, compared and fitted; columns that it cannot give."""
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, forget, install, write_jsonl
+from conftest import ROOT
 
-from rbpkit import load_corpus, load_model, measure
+from rbpkit import Corpus, load_corpus, load_model, measure
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.ranker import Ranker
@@ -20,37 +18,15 @@ from rbpkit_pocket import families
 GUIDE = ROOT / "docs/plugins.md"
 
 
-@pytest.fixture(scope="module")
-def bigram_source() -> str:
-    """The n-gram model of docs/plugins.md, as it is written there."""
+def test_an_n_gram_model_has_the_ranks_of_its_counts(tmp_path):
+    """The model of docs/plugins.md, as it is written there."""
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), flags=re.DOTALL)
     [source] = [block for block in blocks if "class Bigram" in block]
-    return source
-
-
-@pytest.fixture
-def bigram(bigram_source):
-    """Make one from some documents of HumanEval."""
     namespace: dict = {}
-    exec(bigram_source, namespace)
-    tokenizer = families.load_tokenizer()
-    code = load_corpus("pocket:humaneval", documents=60).documents
-
-    def make(documents: int):
-        return namespace["Bigram"](tokenizer, code[:documents])
-
-    return make
-
-
-@pytest.fixture
-def held_out(tmp_path) -> Path:
-    texts = load_corpus("pocket:humaneval", documents=90).documents[60:]
-    return write_jsonl(tmp_path / "held_out.jsonl", texts)
-
-
-def test_an_n_gram_model_has_the_ranks_of_its_counts(bigram, held_out, tmp_path):
-    model = bigram(20)
-    corpus = load_corpus(held_out, seed=None)
+    exec(source, namespace)
+    texts = load_corpus("pocket:humaneval", documents=50).documents
+    model = namespace["Bigram"](families.load_tokenizer(), texts[:20])
+    corpus = Corpus.of(texts[20:])
     result = measure(model, corpus, tmp_path / "out", max_length=60, batch_tokens=500)
     rows = []
     for one in encode(corpus, model.tokenizer, max_length=60).documents:
@@ -69,54 +45,6 @@ def test_an_n_gram_model_has_the_ranks_of_its_counts(bigram, held_out, tmp_path)
     assert (manifest.model, manifest.S, manifest.V) == (model.name, model.S, families.V)
     assert measure(model, corpus, tmp_path / "out", max_length=60).found_done
     assert measure(model, corpus, name="mine", max_length=60).summary.manifest.model == "mine"
-
-
-MODELS = """
-from rbpkit import load_corpus
-from rbpkit_pocket import families
-
-def bigram(documents):
-    texts = load_corpus("pocket:humaneval", documents=documents).documents
-    return Bigram(families.load_tokenizer(), texts)
-
-class Broken(Bigram):
-    def ranks(self, batch):
-        raise KeyError("x")
-
-def open_model(rest, **settings):
-    kind, _, documents = rest.partition("-")
-    if kind == "broken":
-        return Broken(families.load_tokenizer(), ["a b c"])
-    model = bigram(int(documents))
-    model.name = rest
-    return model
-"""
-
-
-def test_from_the_command_line_as_a_plugin(bigram_source, held_out, site, rbpkit, tmp_path):
-    install(site, "grams_mine", bigram_source + MODELS, openers="open_model")
-    forget()
-    out = tmp_path / "out"
-
-    def measured(*names):
-        models = [f"grams:{name}" for name in names]
-        return rbpkit(
-            "measure", "--model", *models, "--corpus", held_out, "--out", out, "--format", "json"
-        )
-
-    status, table, err = measured("bigram-5", "bigram-20", "bigram-60")
-    assert status == 0, err
-    rows = json.loads(table)
-    assert [row["model"] for row in rows] == ["bigram-5", "bigram-20", "bigram-60"]
-    assert len({row["S"] for row in rows}) == 3
-    status, table, _ = rbpkit("fit", out)
-    assert status == 0 and "bigram" in table
-    assert rbpkit("compare", "bigram-5", "bigram-60", "--records", out)[0] == 0
-    status, _, err = measured("bigram-x")
-    assert status == 2 and err.count("\n") == 1
-    assert "the plugin 'grams': its model 'bigram-x' (ValueError" in err
-    status, _, err = measured("bigram-5", "broken")
-    assert status == 1 and "bigram-2: not measured: KeyError: 'x'" in err
 
 
 class OfAnother(Ranker):

@@ -13,9 +13,7 @@ from torch.autograd.profiler import profile
 from rbpkit import ranking
 from rbpkit.errors import InputError
 from rbpkit.kernels import c_loop, head_plan, tiles
-from rbpkit.models import load_model
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
-from rbpkit_pocket import families
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 
@@ -178,15 +176,6 @@ def test_large_logits_do_not_overflow():
     assert_naive(ranks, joined(hidden, matrix), torch.tensor([1, 1]))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("T", "V"), [(3, 1), (70, 31), (40, 4096), (3, 50_257)])
-def test_largest_probability_and_entropy(dtype, T, V):
-    hidden, matrix, targets = head(T, 16, V, dtype)
-    bias = torch.linspace(-40, -35, V).to(dtype)
-    ranks = token_ranks(hidden, matrix, targets, bias=bias)
-    assert_naive(ranks, joined(hidden, matrix, bias=bias), targets)
-
-
 def test_entropy_at_both_ends_and_beyond_the_range_of_exp():
     flat, sure = torch.full((1, 5000), -7.0), torch.zeros(1, 5000)
     sure[0, 4000] = 1e4
@@ -298,30 +287,6 @@ def test_autocast_and_grad_do_not_touch_the_head():
     assert torch.equal(cast.rank(), plain.rank())
     assert torch.equal(cast.nll, plain.nll)
     assert not cast.nll.requires_grad
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("family", list(families.SHAPES))
-def test_every_family_in_every_dtype(family, dtype):
-    """A trained model's own states and logits; counted row by row in their own dtype."""
-    name = str(dtype).removeprefix("torch.")
-    model = load_model(families.model_folder(family, 0), dtype=name, device="cpu")
-    text = "def rank(logits, target):\n    return (logits >= logits[target]).sum()\n" * 8
-    ids = torch.tensor([model.tokenizer(text)["input_ids"]])[:, :201]
-    targets = ids[0, 1:]
-    hidden = model.hidden(ids)[0, :-1]
-    own = model.logits(ids)[0, :-1]
-    assert hidden.dtype == model.head.weight.dtype == dtype and len(targets) > 150
-    assert own.dtype == (torch.float32 if family == "Mamba" else dtype)  # as its own code has it
-    logits = joined(hidden, model.head.weight, bias=model.head.bias)
-    assert logits.dtype == torch.float32
-    ranks = token_ranks(hidden, model.head.weight, targets, bias=model.head.bias)
-    assert_naive(ranks, logits, targets)
-    assert_naive(logit_ranks(own, targets), own, targets)
-    # What was counted is the head of this model, and there is something to count.
-    atol = 1e-3 if dtype == torch.float32 else 0.1
-    torch.testing.assert_close(logits, own.float(), rtol=0.02, atol=atol)
-    assert ranks.rank().unique().numel() > 30
 
 
 def test_threads_change_no_bit(path):

@@ -61,22 +61,6 @@ def test_S_of_git_leaves_out_the_tower_inside(auto):
     )
 
 
-def test_S_of_an_encoder_decoder_is_its_decoders():
-    model = on_meta(AutoModelForImageTextToText, small_config("udop"))
-    parts = (model.decoder.block, model.decoder.final_layer_norm)
-    tables = [m for m in model.decoder.block.modules() if isinstance(m, torch.nn.Embedding)]
-    expected = sum(size(part.parameters()) for part in parts)
-    assert parameter_counts(model).S == expected - sum(size(m.parameters()) for m in tables)
-
-
-def test_S_has_the_norm_inside_an_embedding():
-    model = on_meta(AutoModelForCausalLM, small_config("inkling_text"))
-    names = [name for name, _ in model.named_parameters() if "embed_tokens" in name]
-    assert names == ["model.embed_tokens.weight", "model.embed_tokens.embed_norm.weight"]
-    tables = {model.model.embed_tokens.weight, *model.get_output_embeddings().parameters()}
-    assert parameter_counts(model).S == size(set(model.parameters()) - tables)
-
-
 @pytest.mark.parametrize("kind", ["gpt2", "opt", "bart", "trocr", "whisper", "mpt"])
 def test_a_sequence_may_be_as_long_as_the_context_and_no_longer(kind):
     model = AutoModelForCausalLM.from_config(small_config(kind)).eval()

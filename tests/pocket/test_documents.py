@@ -10,7 +10,6 @@ from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import documents as pocket_documents
 from rbpkit_pocket.documents import (
     PACKAGE_CORPORA,
-    SPLITS,
     PackageDocument,
     documents_of_file,
     load_pocket_documents,
@@ -35,14 +34,6 @@ def test_the_installed_text_has_the_shipped_fingerprint(corpus, split):
     assert list(loaded.files) == [file for file, _ in listed(corpus, split)]
     for text, file in zip(loaded.documents, loaded.files, strict=True):
         assert text in {d.text for d in documents_of_file(file)}
-
-
-@pytest.mark.parametrize("corpus", PACKAGE_CORPORA)
-def test_each_document_is_listed_once_and_its_source_is_on_one_side(corpus):
-    every = [entry for split in SPLITS for entry in listed(corpus, split)]
-    assert len(set(every)) == len(every)
-    train, test = ({file for file, _ in listed(corpus, split)} for split in ("train", "test"))
-    assert train and test and not train & test
 
 
 def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):

@@ -7,19 +7,8 @@ pytest.importorskip("matplotlib.ft2font")
 from rbpkit import load_summaries, measure
 from rbpkit_pocket import captioners, paths
 from rbpkit_pocket.captions import load_captioner, load_captions
-from rbpkit_pocket.glyphs import SPLITS, load_glyphs, pictures
 
 GLYPHS = "pocket:glyphs"
-
-
-def test_no_character_or_picture_is_on_two_sides():
-    codes, drawings = {}, {}
-    for split in SPLITS:
-        codes[split] = set(load_glyphs(split)["code"])
-        drawings[split] = {picture.tobytes() for picture in pictures(split, 0)}
-    for split, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
-        assert not codes[split] & codes[other]
-        assert not drawings[split] & drawings[other]
 
 
 def test_a_captioner_that_ships_gives_its_numbers_again():

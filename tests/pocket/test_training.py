@@ -15,11 +15,9 @@ from safetensors import safe_open
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
 
-from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
 from rbpkit.models import load_model
-from rbpkit_pocket import families, paths, recipes, shipping, training
-from rbpkit_pocket.ablations import load_totals
+from rbpkit_pocket import families, recipes, training
 from rbpkit_pocket.documents import PocketDocuments, load_pocket_documents
 from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V
 from rbpkit_pocket.recipes import Recipe
@@ -40,14 +38,6 @@ def torch_as_it_was():
 
 
 # --- recipe, tokens, loss --------------------------------------------------------------------
-
-
-def test_rate_warms_up_and_falls_to_zero():
-    recipe = Recipe(tokens=100 * 4096, warmup=0.1, rate=64.0)  # 100 steps
-    up = [(step + 1) / 10 for step in range(10)]
-    down = [1 - step / 90 for step in range(91)]
-    rates = [recipe.rate_at(step, 64) for step in range(101)]
-    assert rates == pytest.approx([*up, *down])  # zero one step after the last
 
 
 def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
@@ -209,27 +199,6 @@ def test_a_checkpoint_of_another_recipe_or_a_damaged_one_is_refused(copied):
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(InputError, match=r"checkpoint\.pt: damaged"):
         train("Pythia", SHAPE, TINY, copied)
-
-
-def test_a_run_ships_with_card_loss_curve_and_totals(copied, text_file, tmp_path, monkeypatch):
-    data, run = tmp_path / "data", copied.rename(tmp_path / "pythia-w32-l2")
-    (data / "runs").mkdir(parents=True)
-    for name in ("MODELS", "RUNS", "GRID", "PAIR_TOKENS", "OTHER_TOKENS", "COPYING"):
-        monkeypatch.setattr(paths, name, data / getattr(paths, name).relative_to(paths.DATA))
-    for _ in range(2):  # the second time replaces the first
-        shipping.ship_run(run, [load_corpus(text_file)])
-    shipped, trained = content(data / "models" / "pythia-w32-l2"), content(run / "model")
-    card = shipped.pop("README.md").decode()
-    assert shipped == {name: trained[name] for name in shipping.SHIPPED}
-    valid_ce = json.loads((run / "result.json").read_text())["valid_ce"]
-    for says in (f"{valid_ce:.4f} nats", f"tokens: {TINY.tokens}", "S = 25,472"):
-        assert says in card
-    log = (data / "runs" / "pythia-w32-l2.csv").read_bytes()
-    assert log == (run / "log.csv").read_bytes()
-    [whole], [pairs], [others] = map(
-        load_totals, (paths.GRID, paths.PAIR_TOKENS, paths.OTHER_TOKENS)
-    )
-    assert pairs.plus(others).hits == whole.hits
 
 
 @pytest.mark.slow
