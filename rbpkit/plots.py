@@ -197,20 +197,18 @@ def family_marks(families: Iterable[str]) -> list[Line2D]:
 
 
 def label_ends(
-    axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: float = 1.25, **text: Any
+    axes: Axes, ends: Iterable[tuple[float, float, str, str]], gap: float = 1.25
 ) -> None:
     """Write the name of each line next to its right end, moved up if two would overlap.
 
     - ends: for each line the x and y of its last point, its name and its colour
     - gap: the least distance of two names, in heights of a line of text
-    - text: more options of `Axes.annotate`
 
     Call it last, because later changes of the axes move the ends.
     """
     axes.figure.canvas.draw()  # settles the layout, which decides the distances
-    fontsize = float(text.setdefault("fontsize", 10))
-    least_distance = gap * fontsize
-    letter_width = 0.65 * fontsize
+    least_distance = gap * NOTE
+    letter_width = 0.65 * NOTE
     scale = axes.figure.dpi / 72  # what follows is in points
     names = []
     for x, y, name, colour in ends:
@@ -231,9 +229,9 @@ def label_ends(
             xytext=(7, wanted - height),
             textcoords="offset points",
             va="center",
+            fontsize=NOTE,
             color=for_text(colour),
             annotation_clip=False,
-            **text,
         )
 
 
@@ -337,11 +335,7 @@ def log_ticks(axes: Axes) -> None:
         numbers = numbers[(numbers >= low) & (numbers <= high)]
         if numbers.size >= 4:
             break
-    names = []
-    for number in numbers:  # six digits, and no exponent
-        names.append(np.format_float_positional(number, 6, fractional=False, trim="-"))
-    axes.yaxis.set_ticks(numbers, names)
-    axes.yaxis.set_minor_locator(NullLocator())
+    ticks(axes.yaxis, numbers, "{:.6g}")
 
 
 def plain_log_ticks(axis: Axis) -> None:
