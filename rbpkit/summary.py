@@ -162,9 +162,7 @@ class Summary:
         It compares models whose tokenizers differ. A document's first token, and what is past
         `max_length`, count neither as bits nor as bytes. InputError if the bytes are not known.
         """
-        if not self.manifest.scored_bytes:
-            raise InputError(f"{self.manifest.model}: the bytes of its text were not counted")
-        return self.ce() * self.tokens / (math.log(2) * self.manifest.scored_bytes)
+        return self.ce() * self.tokens / (math.log(2) * int(self.document_bytes().sum()))
 
     def bits_per_byte_interval(self) -> tuple[float, float]:
         """Its 95% interval, as `rbp_interval`. InputError also if the bytes are not known."""

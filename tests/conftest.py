@@ -99,6 +99,7 @@ def install(site: Path, module: str, source: str, **places: str) -> None:
     entries = [f"[rbpkit.{group}]\n{plugin} = {module}:{at}\n" for group, at in places.items()]
     (about / "entry_points.txt").write_text("".join(entries))
     (site / f"{module}.py").write_text(source)
+    forget()
 
 
 @pytest.fixture

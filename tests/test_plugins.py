@@ -78,7 +78,6 @@ def tiny(site, llama_folder) -> Path:
     places = {"corpora": "corpora", "openers": "open_model", "reference": "reference"}
     install(site, "tiny_data", SOURCE.format(texts=list(TEXTS)), **places, commands="command")
     shutil.copytree(llama_folder, site / "small")
-    forget()
     return site
 
 
@@ -147,7 +146,6 @@ def test_pocket_models_are_found_by_name():
 
 
 def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file, tmp_path):
-    forget()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plugins, "entry_points", lambda group: [])
         forget()

@@ -32,26 +32,15 @@ from rbpkit.records import (
 from rbpkit.summary import K_GRID, WINDOWS, Summary, window_maxima
 
 
-def make_records(lengths, V=60, seed=0, gaps=True, **changes) -> Records:
-    """Random records with ties; documents of these lengths, some numbers and positions left out."""
-    rng = np.random.default_rng(seed)
-    lengths = np.asarray(lengths)
-    T = int(lengths.sum())
-    step = rng.integers(1, 3, lengths.size) if gaps else np.ones(lengths.size, int)
-    document = np.repeat(np.cumsum(step) - 1, lengths)
-    jump = 1 + (rng.random(T) < 0.03) * (np.repeat(lengths, lengths) < 200) * gaps
-    position = np.concatenate([np.cumsum(one) for one in np.split(jump, np.cumsum(lengths)[:-1])])
-    rank = np.minimum(np.exp(np.abs(rng.normal(0, 1.5, T))).astype(int), V)
-    n_equal = rng.integers(0, np.where(rng.random(T) < 0.3, rank, 1))
-    columns = [document, position, rng.integers(0, V, T), rank - 1 - n_equal, n_equal]
-    nll = np.log(rank) + rng.exponential(1, T)
-    floats = [nll, np.exp(-nll * rng.random(T)), rng.random(T) * np.log(V)]
-    manifest = make_manifest(V=V, tokens=T, **changes)
-    columns = [column.astype(np.int32) for column in columns]
-    named = dict(
-        zip(COLUMNS, [*columns, *(one.astype(np.float32) for one in floats)], strict=False)
-    )
-    return Records(**named, manifest=manifest)
+def with_manifest(records: Records, **changes) -> Records:
+    return dataclasses.replace(records, manifest=records.manifest.model_copy(update=changes))
+
+
+def make_records(lengths, seed=0, **changes) -> Records:
+    """Random ranks in documents of these lengths."""
+    ranks = np.random.default_rng(seed).integers(1, 61, sum(lengths))
+    made = records_of(ranks, np.repeat(np.arange(len(lengths)), lengths), V=60)
+    return with_manifest(made, **{"model": "org/model-1.5b", "corpus": "Wiki"} | changes)
 
 
 @pytest.fixture
@@ -59,16 +48,8 @@ def few() -> Records:
     return make_records([5, 1, 2, 9])
 
 
-OTHER = make_records([4, 9], seed=5, batch_tokens=2)  # this job measured another time
-HALF = make_records([4, 9], seed=5, dtype="float16")  # another job of this model and corpus
-
-
 def same(one: Records, other: Records) -> bool:
     return all(np.array_equal(one.columns()[c], other.columns()[c]) for c in one.columns())
-
-
-def with_manifest(records: Records, **changes) -> Records:
-    return dataclasses.replace(records, manifest=records.manifest.model_copy(update=changes))
 
 
 # What records and summaries say -------------------------------------------------------------
@@ -160,7 +141,7 @@ def test_windows_that_are_not_there(few):
     ("column", "row", "value", "message"),
     [
         ("document", 16, 10**6, "documents out of order"),
-        ("document", 8, 4, "documents out of order"),
+        ("document", 8, 1, "documents out of order"),
         ("position", 0, 0, "position does not rise"),
         ("position", 3, 1, "position does not rise"),
         ("target", 2, 60, "target outside"),
@@ -198,15 +179,9 @@ def test_nll_is_at_least_the_log_of_the_rank():
 
 
 def test_types_and_lengths(few):
-    for wrong, says in (
-        ({"nll": few.nll[:-1]}, "nll is of shape"),
-        ({"nll": few.nll[:, None]}, "nll is of shape"),
-        ({"n_greater": few.n_greater / 2}, "n_greater must be int32"),
-    ):
-        with pytest.raises((InputError, TypeError), match=says):
-            dataclasses.replace(few, **wrong)
-    with pytest.raises(ValueError, match="read-only"):
-        few.nll[0] = 0
+    for column, wrong in (("nll", few.nll[:-1]), ("n_greater", few.n_greater / 2)):
+        with pytest.raises(InputError, match=f"{column} "):
+            dataclasses.replace(few, **{column: wrong})
     for changes in ({"S": 0}, {"V": "60"}, {"seconds": math.nan}, {"corpus": "\ud800"}):
         with pytest.raises(InputError, match=f"^manifest: {next(iter(changes))}="):
             make_manifest(**changes)
@@ -288,9 +263,6 @@ class FolderOfRecords(RuleBasedStateMachine):
 TestFolderOfRecords = FolderOfRecords.TestCase
 TestFolderOfRecords.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
 
-SUFFIXES = (".parquet", ".summary.npz")
-
-
 KEY = "model revision corpus fingerprint documents seed max_length stride dtype".split()
 
 
@@ -324,7 +296,7 @@ def test_a_name_belongs_to_one_revision(few, tmp_path):
 
 
 def test_a_job_that_was_renamed_by_hand_is_not_another_one(few, tmp_path):
-    written, other = write_records(tmp_path, few), HALF.manifest.key
+    written, other = write_records(tmp_path, few), with_manifest(few, dtype="float16").manifest.key
     written.rename(record_path(tmp_path, other))
     assert find_done(tmp_path, other) is None
 
@@ -337,7 +309,7 @@ def said_by(one: Records | Summary) -> list:
     return [one.manifest, arrays, summary.rbp(np.arange(1, 61)).tolist()]
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", [".parquet", ".summary.npz"])
 def test_a_changed_file_is_refused_or_says_the_same(few, tmp_path, suffix):
     """A bit flipped at every tenth byte, and the end cut off at some."""
     path = write_records(tmp_path, with_manifest(few, scored_bytes=99, seconds=1.5))
@@ -369,7 +341,9 @@ def test_a_summary_that_is_not_of_these_records_is_made_again(few, tmp_path, the
     written = file.read_bytes()
     file.unlink()
     if there is not None:
-        file.write_bytes(OTHER.summary.to_bytes() if there == "earlier" else there)
+        file.write_bytes(
+            with_manifest(few, batch_tokens=2).summary.to_bytes() if there == "earlier" else there
+        )
     (summary,) = load_summaries(tmp_path)
     assert summary.to_bytes() == written == summary_of(path).to_bytes()
 
@@ -427,9 +401,9 @@ def test_the_last_checkpoint_of_each_run_is_chosen(tmp_path):
     """Two runs, two checkpoints each; a run of another size of the same name; a model of no run."""
     names = [f"{run}/checkpoint-{step}" for run in "ab" for step in (100, 20)]
     for number, name in enumerate([*names, "other"]):
-        about = {"model": name, "revision": f"r{number}", "gaps": False}
+        about = {"model": name, "revision": f"r{number}"}
         write_records(tmp_path, make_records([4, 9], seed=number, **about))
-    larger = {"model": "a/checkpoint-50", "revision": "larger", "S": 2000, "gaps": False}
+    larger = {"model": "a/checkpoint-50", "revision": "larger", "S": 2000}
     write_records(tmp_path, make_records([4, 9], **larger))
 
     said: list[str] = []
@@ -447,7 +421,7 @@ def test_the_last_checkpoint_of_each_run_is_chosen(tmp_path):
 
 def test_a_family_of_the_models_whose_names_fit(tmp_path):
     for name in ("a/small", "a/large", "b/small", "c"):
-        about = {"model": name, "revision": name, "family": "Pythia", "gaps": False}
+        about = {"model": name, "revision": name, "family": "Pythia"}
         write_records(tmp_path, make_records([4, 9], **about))
 
     def families(*asked):

@@ -7,7 +7,7 @@ from conftest import ROOT, put_on_hub, study_file, write_jsonl
 
 from rbpkit import paper
 from rbpkit.check import OF_MEASURING, Shown, check_parameters
-from rbpkit.corpora import HUB_CORPORA, load_corpus
+from rbpkit.corpora import HUB_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params, load_params
@@ -110,15 +110,9 @@ def test_the_models_of_a_study(tmp_path):
 def test_offline_the_files_of_the_cache_give_the_protocols_documents(hub, tmp_path, monkeypatch):
     import datasets
 
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "arrow")
     folder = put_on_hub(hub, "dataset", HUB_CORPORA["AusLegal"].path)
     write_jsonl(folder / "corpus.jsonl", [f"case {i}" for i in range(40)])
     study = load_params(study_file(tmp_path, ["me/small"], ["AusLegal"], documents=5))
     [corpus] = read_corpora(study)
     order = datasets.Dataset.from_dict({"i": list(range(40))}).shuffle(seed=42)["i"][:5]
     assert list(corpus.documents) == [f"case {i}" for i in order]
-    folder = put_on_hub(hub, "dataset", HUB_CORPORA["Wiki"].path) / "20231101.en"
-    folder.mkdir()
-    (folder / "train-00000-of-00041.parquet").write_bytes(b"1")
-    with pytest.raises(InputError, match="only 1 of 41"):
-        load_corpus("Wiki")
