@@ -35,10 +35,13 @@ HEAVY = {"torch", "transformers", "datasets", "pandas", "matplotlib", "pyarrow"}
 LIGHT = "Curve, InputError, Records, fit_curves, fit_power_law, fit_rbp_law"
 IMPORTS = {
     "import rbpkit": HEAVY,
+    # What `rbpkit --help` needs.
+    "from rbpkit.tools.cli.app import command_line; command_line()": HEAVY,
     "import rbpkit.check": HEAVY,
     "import rbpkit.corpora": HEAVY - {"pandas"},
     # Tables and predictions need no extra, so nothing that draws.
     "import rbpkit.fit, rbpkit.paired, rbpkit.curves": {"torch", "matplotlib"},
+    "import rbpkit.tools.cli.results": {"torch", "transformers", "datasets", "matplotlib"},
     f"from rbpkit import {LIGHT}, load_summaries, paper": {"torch"},
     "import rbpkit.tools.study.params, rbpkit.plots, rbpkit_pocket.plugin": {"torch"},
 }

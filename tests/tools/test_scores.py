@@ -78,17 +78,6 @@ def test_a_table_keeps_its_columns(llama_folder, text_file):
     assert records.summary.rbp(10) == expected.summary.rbp(10)
 
 
-def test_a_size_that_is_corrected_is_that_of_the_finished_job(tmp_path):
-    """S and V are not of the key: they change no rank."""
-    for size, V in ((1000, 4096), (18592, 5000)):
-        model = ScoreTable(scores(), **ABOUT | {"S": size, "V": V})
-        measure(model, TEXTS, tmp_path)
-        [summary] = load_summaries(tmp_path)
-        assert (summary.manifest.S, summary.manifest.V) == (size, V)
-    measure(model, TEXTS, tmp_path, size=7)
-    assert load_summaries(tmp_path)[0].manifest.S == 7
-
-
 def scores(**changed: object) -> pd.DataFrame:
     table = {"document": [0, 0, 1], "position": [1, 2, 1], "target": 5, "rank": 3, "nll": 2.0}
     return pd.DataFrame(table | changed)

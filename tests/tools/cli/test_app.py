@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND_LINE, ROOT, content, save_model
-from test_records import make_records
 from transformers import GPT2Config
 
 from rbpkit.measuring import measure
-from rbpkit.records import Records, write_records
+from rbpkit.records import Records
 from rbpkit_pocket import families, recipes
 
 
@@ -90,33 +89,6 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     status, out, err = rbpkit(*given)
     assert status == 2 and not out and says in err and err.count("\n") == 1, err
     assert content(tmp_path) == before
-
-
-NOT_LOADED = """
-import sys
-from rbpkit.tools.cli.app import main
-sys.argv = ["rbpkit", *{words}]
-try:
-    main()
-except SystemExit as stop:
-    assert not stop.code
-assert not {unwanted} & sys.modules.keys()
-"""
-
-
-@pytest.mark.parametrize(
-    ("words", "unwanted"),
-    [
-        (["--help"], {"torch", "transformers", "datasets", "pandas", "scipy", "numpy"}),
-        (["show", "{records}"], {"torch", "transformers", "datasets", "matplotlib"}),
-    ],
-)
-def test_torch_is_loaded_only_where_a_model_runs(words, unwanted, tmp_path):
-    write_records(tmp_path, make_records([5, 1, 2, 9]))
-    given = [word.format(records=tmp_path) for word in words]
-    program = NOT_LOADED.format(words=given, unwanted=unwanted)
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize(

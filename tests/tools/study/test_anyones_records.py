@@ -26,12 +26,7 @@ WHATEVER = {"families": [], "corpus_names": []}
 # name of the case -> the records, as (models, family, corpus), and the parameters
 CASES = {
     "one model": ([(PYTHIA[:1], "Pythia", "pocket:prose")], DEFAULTS),
-    "two models": ([(PYTHIA[:2], "Pythia", "pocket:prose")], DEFAULTS),
     "unknown text": ([(PYTHIA, "Pythia", "my notes")], DEFAULTS),
-    "two families": (
-        [(PYTHIA, "Mine", "pocket:prose"), (OPT, "OPT", "pocket:prose")],
-        DEFAULTS,
-    ),
     "a k that occurs nowhere": (
         [(PYTHIA, "Pythia", "pocket:prose")],
         {**DEFAULTS, "ks": [3, 5_000]},

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, put_on_hub, study_file, write_jsonl
+from conftest import ROOT
 
 from rbpkit import paper
 from rbpkit.check import OF_MEASURING, Shown, check_parameters
-from rbpkit.corpora import HUB_CORPORA
 from rbpkit.errors import InputError
 from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params, load_params
@@ -105,14 +104,3 @@ def test_the_models_of_a_study(tmp_path):
     assert model_sources(named) == ["pocket:opt-w32-l2", "me/other", str(tmp_path)]
     with pytest.raises(InputError, match="no family 'Llama' of source pocket"):
         model_sources(pocket.model_copy(update={"families": ("Llama",)}))
-
-
-def test_offline_the_files_of_the_cache_give_the_protocols_documents(hub, tmp_path, monkeypatch):
-    import datasets
-
-    folder = put_on_hub(hub, "dataset", HUB_CORPORA["AusLegal"].path)
-    write_jsonl(folder / "corpus.jsonl", [f"case {i}" for i in range(40)])
-    study = load_params(study_file(tmp_path, ["me/small"], ["AusLegal"], documents=5))
-    [corpus] = read_corpora(study)
-    order = datasets.Dataset.from_dict({"i": list(range(40))}).shuffle(seed=42)["i"][:5]
-    assert list(corpus.documents) == [f"case {i}" for i in order]

@@ -183,11 +183,3 @@ def test_a_study_of_ones_own_takes_every_notebook(tmp_path, llama_folder, text_f
     assert done, [line for line in said if line.startswith("failed")]
     assert not any("compared with the reference" in line for line in said)
     assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)
-
-
-def test_without_the_repository_nothing_is_measured_first(tmp_path, monkeypatch):
-    """An rbpkit installed from its wheel has no notebooks: said at once, not after the sweep."""
-    monkeypatch.setattr("rbpkit.__file__", str(tmp_path / "site-packages" / "rbpkit" / "x.py"))
-    with pytest.raises(InputError, match="no notebooks there; clone the repository"):
-        reproduce(load_params(ROOT / "params" / "pocket.yaml"), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
