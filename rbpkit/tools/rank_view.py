@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 
 import torch
@@ -19,7 +19,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from rbpkit.corpora import Corpus
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError
-from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH
+from rbpkit.measuring import BATCH_TOKENS, MAX_LENGTH, measure
 from rbpkit.models import LoadedModel
 from rbpkit.palette import RANK_FILLS, RANK_GROUPS, RANK_LETTERS, rank_group
 from rbpkit.ranking import logit_chunks
@@ -87,7 +87,6 @@ def look(
     model: LoadedModel,
     text: str | Corpus,
     *,
-    name: str = "text",
     top: int = 5,
     max_length: int = MAX_LENGTH,
     stride: int = 0,
@@ -96,42 +95,32 @@ def look(
 
     text: one document, or a corpus of one, which may have a prompt. As in `measure`, it is cut at
         `max_length` tokens, or at the model's context if that is less, unless there is a `stride`.
-    name: what to call the text, if it is no corpus.
 
-    Raises InputError for a text that leaves nothing to score, a max_length below 2, logits that
-    are NaN or infinite, and a model that is no `LoadedModel`.
+    Raises InputError as `measure`, and for a model that is no `LoadedModel`.
     """
     if not isinstance(model, LoadedModel):  # another Ranker, which may give ranks alone
         raise InputError(f"{model.name}: only the predictions of a model that runs here are shown")
-    corpus = text if isinstance(text, Corpus) else Corpus(name, (text,))
+    corpus = text if isinstance(text, Corpus) else Corpus("text", (text,))
+    records = measure(model, corpus, max_length=max_length, stride=stride).records
     encoded = model.encode(corpus, max_length, stride)
-    first = min(window.start for window in encoded.documents)  # below 0 if there is a prompt
-    ids: dict[int, int] = {}  # by place
+    ids: dict[int, int] = {}  # by position
     for window in encoded.documents:
-        ids.update(enumerate(window.input_ids.tolist(), window.start - first))
-
-    # Of each scored token by its place: rank, n_equal, nll, and the likeliest entries.
-    scored: dict[int, tuple[int, int, float, list[tuple[int, float]]]] = {}
-    shown = set(ids.values())
+        ids.update(enumerate(window.input_ids.tolist(), window.start))
+    likeliest: dict[int, list[tuple[int, float]]] = {}
     for batch in model.batches(encoded, BATCH_TOKENS):
-        columns = {column: values.tolist() for column, values in model.ranks(batch).items()}
-        numbers = (columns[column] for column in ("n_greater", "n_equal", "nll"))
-        rows = zip(*numbers, _likeliest(model, batch, top), strict=True)
-        for position, (greater, ties, nll, entries) in zip(batch.positions, rows, strict=True):
-            scored[int(position) - first] = (greater + ties + 1, ties, nll, entries)
-            shown.update(id for id, _ in entries)
-    spelling = dict(zip(sorted(shown), pieces(model.tokenizer, sorted(shown)), strict=True))
+        entries = _likeliest(model, batch, top)
+        likeliest.update(zip(batch.positions.tolist(), entries, strict=True))
 
-    tokens = []
-    for place, id in sorted(ids.items()):
-        token = Token(id, spelling[id])
-        if place in scored:
-            rank, ties, nll, entries = scored[place]
-            alternatives = tuple((other, spelling[other], p) for other, p in entries)
-            token = Token(id, spelling[id], rank, ties, nll, alternatives)
-        tokens.append(token)
+    spelling = pieces(model.tokenizer, range(model.V))
+    tokens = {position: Token(id, spelling[id]) for position, id in sorted(ids.items())}
+    assert records.n_equal is not None, "a loaded model gives all columns"
+    columns = (records.position, records.rank(), records.n_equal, records.nll)
+    for position, rank, ties, nll in zip(*(column.tolist() for column in columns), strict=True):
+        alternatives = tuple((id, spelling[id], p) for id, p in likeliest[position])
+        scored = {"rank": rank, "n_equal": ties, "nll": nll, "alternatives": alternatives}
+        tokens[position] = replace(tokens[position], **scored)
     text_tokens = len(ids) + sum(window.cut for window in encoded.documents)
-    return Look(model.name, model.S, model.V, corpus.id, text_tokens, tuple(tokens))
+    return Look(model.name, model.S, model.V, corpus.id, text_tokens, tuple(tokens.values()))
 
 
 def _likeliest(model: LoadedModel, batch: Batch, top: int) -> list[list[tuple[int, float]]]:

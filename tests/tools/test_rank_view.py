@@ -132,7 +132,7 @@ def test_command(rbpkit, model, tmp_path, monkeypatch):
     asked = ["look", "--model", families.model_folder("Pythia", 0), "--text"]
     status, out, err = rbpkit(*asked, "mean.py", "--device", "cpu")
     assert (status, out) == (0, f"mean.py.{slug(model.name)}.look.html\n"), err
-    seen = look(model, CODE, name="mean.py")
+    seen = look(model, Corpus("mean.py", (CODE,)))
     assert Path(out.strip()).read_text(encoding="utf-8") == page(seen)
     assert f"RBP_10 {seen.rbp(10):.4f}" in err
     Path("empty.py").touch()
