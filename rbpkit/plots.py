@@ -23,7 +23,13 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    LogFormatterSciNotation,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from rbpkit.errors import InputError, reason
 from rbpkit.fit import Curve, fit_power_law
@@ -339,11 +345,18 @@ def log_ticks(axes: Axes) -> None:
 
 
 def plain_log_ticks(axis: Axis) -> None:
-    """Label a logarithmic axis in equal steps if its span is small."""
+    """Label a logarithmic axis: in equal steps if its span is small, else at powers of ten.
+
+    Of fewer than three decades it labels 3, 30, ..., too.
+    """
     low, high = axis.get_view_interval()
     if high / low <= PLAIN_SPAN:
         steps = np.array(MaxNLocator(7, steps=[1, 2, 5, 10]).tick_values(low, high))
         ticks(axis, steps[(steps >= low) & (steps <= high)], "{:.10g}")
+        return
+    axis.set_major_locator(LogLocator(subs=(1, 3) if high < 1000 * low else (1,)))
+    axis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(99, 99)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def curve_points(source: str, curves: Iterable[Curve]) -> pd.DataFrame:
