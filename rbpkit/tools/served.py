@@ -185,12 +185,12 @@ def open_server(
     server = Server(url, httpx.Client(timeout=TIMEOUT, headers=headers))
     about = server.about(served_model)
     files = _files_of(about, tokenizer, url)
-    config = None
     with suppress(Exception):  # no config there, a class that is not known
         config = read_config(files)
-    if config is not None and not (size and vocabulary):
-        counts = parameter_counts(config)
-        size, vocabulary = size or counts.S, vocabulary or counts.V
+        family = family or family_of(config)
+        if not (size and vocabulary):
+            counts = parameter_counts(config)
+            size, vocabulary = size or counts.S, vocabulary or counts.V
     if not size or not vocabulary:
         raise InputError(f"{url}: no config of {about.id} here: give --size and --vocabulary")
     with reason(f"{url}: {files.tokenizer}: no tokenizer"):
@@ -207,7 +207,7 @@ def open_server(
         tokenizer=read_here,
         name=name or its_name,
         revision=f"vllm-{about.version}:{files.revision}",
-        family=family or (family_of(config) if config is not None else "served"),
+        family=family or "served",
         S=size,
         V=vocabulary,
         context=context if context > 0 else None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -78,16 +77,14 @@ def reproduce(
     notebook: Annotated[
         tuple[str, ...], Parameter(help="Only this notebook, as 03; may be given again.")
     ] = (),
-    form: Annotated[
-        str | None, Parameter("--format", help="Format of figures: png (default), pdf or svg.")
-    ] = None,
 ) -> None:
-    """Measure a study, run the notebooks on it, and compare with what ships and is published."""
+    """Measure a study, run the notebooks on it, and compare with what ships and is published.
+
+    RBPKIT_FIGURE_FORMAT=pdf in the environment, or svg, draws figures in this format.
+    """
     # Of the extra `notebooks`.
-    from rbpkit.plots import FORMAT_VARIABLE, figure_format
     from rbpkit.tools.study.reproduce import reproduce as run
 
-    os.environ[FORMAT_VARIABLE] = figure_format(form)  # the notebooks' kernels have it too
     tell = functools.partial(print, flush=True)  # a line is seen when it is said, in a file too
     folder = out or Path("out", params.stem)
     study, progress = load_params(params), sys.stderr.isatty()

@@ -21,8 +21,8 @@ def model_sources(params: Params) -> list[str]:
         return [_source_of(given, params) for given in params.model_ids]
     known: dict[str, list[str]] = {}
     if params.source == "hub":
-        for family, models in paper.table("models").sort_values("S").groupby("family"):
-            known[str(family)] = list(models["hub_id"])
+        by_size = paper.table("models").sort_values("S")
+        known = by_size.groupby("family")["hub_id"].agg(list).to_dict()
     else:
         for family, names in reference_of(params.source).families.items():
             known[family] = [f"{params.source}:{name}" for name in names]
