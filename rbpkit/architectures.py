@@ -52,26 +52,22 @@ def context_of(config: PreTrainedConfig) -> int | None:
 
 
 class ParameterCounts(NamedTuple):
-    """Parameters of a model.
+    """S: parameters of the base model, without its token and position embeddings.
 
-    S: of the base model, without its token and position embeddings.
-    embedding: of these embeddings.
     V: rows of the output matrix (`vocab_rows` in `models.csv`).
     """
 
     S: int
-    embedding: int
     V: int
 
 
 def parameter_counts(model: PreTrainedConfig | PreTrainedModel) -> ParameterCounts:
-    """Count S (Section 3), embedding parameters and V.
+    """Count S (Section 3) and V.
 
     model: a loaded model, or a config, which takes no memory (meta device).
 
-    The output head is not part of the base model; if it is tied to the token embedding, it counts
-    once, as an embedding. Of a multimodal model the language model is counted, of a model with an
-    adapter (PEFT) the model without it.
+    The output head is not part of the base model. Of a multimodal model the language model is
+    counted, of a model with an adapter (PEFT) the model without it.
 
     Raises InputError for a config of another kind of model.
     """
@@ -86,26 +82,20 @@ def parameter_counts(model: PreTrainedConfig | PreTrainedModel) -> ParameterCoun
         network = model
 
     language_model = _language_model(network)
-    # Sets, so that a parameter that is shared counts once.
-    tables: set[nn.Parameter] = set()
+    head: Any = output_layer(network)
+    # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
+    left_out = set() if head is None else set(head.parameters())
     for module in language_model.modules():
         # Every one of a causal base model embeds tokens or positions. A norm inside is no table.
         if isinstance(module, nn.Embedding):
-            tables.update(module.parameters(recurse=False))
-    head: Any = output_layer(network)
-    # Some have the head inside: decoders of captioners, custom code without a base_model_prefix.
-    in_head = set() if head is None else set(head.parameters())
-    S = embedding = 0
+            left_out.update(module.parameters(recurse=False))
+    S = 0
     for name, parameter in language_model.named_parameters():
-        if _TOWERS.search(name):
-            continue
-        if parameter in tables:
-            embedding += parameter.numel()
-        elif parameter not in in_head:
+        if parameter not in left_out and not _TOWERS.search(name):
             S += parameter.numel()
 
     V = network.config.get_text_config().vocab_size if head is None else head.weight.shape[0]
-    return ParameterCounts(S, embedding, V)
+    return ParameterCounts(S, V)
 
 
 def active_size(network: PreTrainedModel, S: int) -> int:

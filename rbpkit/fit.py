@@ -340,12 +340,9 @@ def check_same_tokens(models: Sequence[Measured], who: str) -> None:
             )
     found = tokenizers(models)
     if len(found) > 1:
-        groups = []
-        for tokenizer, same in found.items():
-            groups.append(f"{tokenizer} ({', '.join(model.manifest.model for model in same)})")
         raise InputError(
-            f"{who}: its models scored different tokens of one text, as their tokenizers differ:"
-            f" {' and '.join(groups)}; choose those of one (--model), or take a line for each"
+            f"{who}: its models scored different tokens of one text, as their tokenizers differ"
+            f" ({' and '.join(found)}); choose those of one (--model), or take a line for each"
             " (--by-tokenizer, in Python fit.by_tokenizer(summaries))"
         )
 

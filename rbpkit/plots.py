@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -57,9 +57,9 @@ WIDTH = 6.0  # inches: the width of a figure that can be read on a phone
 NARROW = 5.0  # inches: letters of 10 points are as large there as 12 points in WIDTH
 NOTE = 10  # points: notes, and what is drawn with its unit
 SIZE = "$S$, non-embedding parameters"  # the name of an axis
-LEAST_CONTRAST = 4.5  # of letters on white, as WCAG 2 asks (1.4.3)
 PLAIN_SPAN = 2.5  # from this ratio of an axis's ends on, ticks go by factors and not by steps
-FINEST_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)  # ticks of each decade
+# Ticks of each decade, from coarse to fine: numbers with one or two digits.
+TICKS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 # The metadata of each format that hold a date: without one, the same figure is the same bytes.
 FORMATS: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -187,7 +187,7 @@ def for_text(colour: str) -> str:
     """A colour, darkened until letters of it on white can be read."""
     rgb = np.array(to_rgb(colour))
     weights = (0.2126, 0.7152, 0.0722)  # of red, green and blue in the luminance
-    while 1.05 / (rgb**2.2 @ weights + 0.05) < LEAST_CONTRAST:
+    while 1.05 / (rgb**2.2 @ weights + 0.05) < 4.5:  # as WCAG 2 asks (1.4.3)
         rgb *= 0.98
     red, green, blue = rgb
     return to_hex((red, green, blue))
@@ -321,10 +321,9 @@ def _draw_law(axes: Axes, family: str, S: pd.Series, loss: pd.Series, band: bool
     return f"{name_of(family)}: slope {fit.slope:.3f} ({low:.3f} to {high:.3f}){doubt}"
 
 
-def ticks(axis: Axis, places: Iterable[float], form: str = "{:g}") -> None:
+def ticks(axis: Axis, places: Sequence[float], form: str = "{:g}") -> None:
     """Label an axis at these places and nowhere else; form: of a number, as `str.format` has it."""
-    places = list(places)
-    axis.set_ticks(places, [form.format(place) for place in places])
+    axis.set_ticks([*places], [form.format(place) for place in places])
     axis.set_minor_locator(NullLocator())
 
 
@@ -335,13 +334,15 @@ def log_ticks(axes: Axes) -> None:
         plain_log_ticks(axes.yaxis)
         return
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high))
-    # Numbers with one or two digits, from coarse to fine.
-    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), FINEST_FACTORS):
+    for factors in TICKS:
         numbers = np.outer(decades, factors).ravel()
         numbers = numbers[(numbers >= low) & (numbers <= high)]
         if numbers.size >= 4:
             break
-    ticks(axes.yaxis, numbers, "{:.6g}")
+    # Six digits, and no exponent.
+    names = [np.format_float_positional(x, 6, fractional=False, trim="-") for x in numbers]
+    axes.yaxis.set_ticks(numbers, names)
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def plain_log_ticks(axis: Axis) -> None:
@@ -351,8 +352,8 @@ def plain_log_ticks(axis: Axis) -> None:
     """
     low, high = axis.get_view_interval()
     if high / low <= PLAIN_SPAN:
-        steps = np.array(MaxNLocator(7, steps=[1, 2, 5, 10]).tick_values(low, high))
-        ticks(axis, steps[(steps >= low) & (steps <= high)], "{:.10g}")
+        steps = MaxNLocator(7, steps=[1, 2, 5, 10]).tick_values(low, high)
+        ticks(axis, [step for step in steps if low <= step <= high], "{:.10g}")
         return
     axis.set_major_locator(LogLocator(subs=(1, 3) if high < 1000 * low else (1,)))
     axis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(99, 99)))

@@ -152,7 +152,7 @@ def _ranked(chunks: Chunks, targets: Tensor, V: int) -> TokenRanks:
     targets = targets.flatten()
     if not 1 <= V < 2**24:  # torch sums counts in fp32, exact up to here
         raise InputError(f"the vocabulary has {V} entries; 1 to {2**24 - 1} can be counted")
-    count = _counter(targets.device) or tiles.count
+    _, count = _counter(targets.device)
     # An index out of range would kill a CUDA context: clamp it, and refuse it at the one sync.
     column = targets.long().clamp(0, V - 1)
     results = Results.empty(len(targets), targets.device)
@@ -194,18 +194,17 @@ def counting_path(device: torch.device | str) -> str:
 
     All give the same integers; the last bits of nll, p_max and entropy may differ.
     """
-    device = torch.device(device)
-    own = "triton" if device.type == "cuda" else "compiled"
-    return "torch" if _counter(device) is None else own
+    return _counter(torch.device(device))[0]
 
 
 @functools.cache
-def _counter(device: torch.device) -> Count | None:
-    """The program that counts faster on this device than torch's operations, if there is one."""
+def _counter(device: torch.device) -> tuple[str, Count]:
+    """The fastest program that counts on this device, and its name."""
     if device.type == "cuda" and find_spec("triton") is not None:
         from rbpkit.kernels import one_pass
 
-        return one_pass.count if one_pass.runs_on(device) else None
+        if one_pass.runs_on(device):
+            return "triton", one_pass.count
     if device.type == "cpu" and c_loop.library() is not None:
-        return c_loop.count
-    return None
+        return "compiled", c_loop.count
+    return "torch", tiles.count

@@ -1,6 +1,5 @@
-"""What others published: values with their sources, S from public shapes, the blind check."""
+"""What others published: values with their sources."""
 
-import numpy as np
 import pytest
 
 from rbpkit_notebooks.published_models import load
@@ -25,19 +24,3 @@ PUBLISHED = {
 def test_published_values():
     shares = load("models").set_index("model")["share"][[*PUBLISHED]]
     assert shares.tolist() == pytest.approx([*PUBLISHED.values()], rel=2e-9)
-
-
-def test_the_blind_predictions_are_as_they_were_written_down_and_what_became_of_them():
-    blind = load("blind")
-    predicted = [0.1732, 0.3763, 0.4835, 0.5839, 0.6029, 0.6410, 0.6869, 0.6991]
-    assert blind["predicted"].tolist() == predicted
-    v1 = load("pythia").query("suite == 'v1' and shots == 0")
-    # The end of the training was withheld
-    assert v1.tokens.max() < 299_892_736_000 and len(v1) == 8 * 15
-
-    scored = blind.merge(load("pythia_lambada_zero_shot"), on=["model", "S"])
-    right = scored.acc * 5153
-    assert right.to_numpy() == pytest.approx([951, 1692, 2660, 3175, 3335, 3467, 3631], abs=1e-6)
-    assert scored.acc.between(scored.low, scored.high).all()
-    error = np.log(np.log(scored.predicted) / np.log(scored.acc))
-    assert np.sqrt(np.mean(error**2)) == pytest.approx(0.069, abs=5e-4)

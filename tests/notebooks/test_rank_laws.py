@@ -89,14 +89,6 @@ def test_sums_are_those_of_every_term_one_by_one(mu, sigma):
     assert by_sum.fraction == pytest.approx(by_sum.CE - by_sum.neg_log_p1)
 
 
-@pytest.mark.parametrize(("mu", "sigma"), [(1.19, 3.69), (-14.29, 5.76), (-100.0, 10.0)])
-def test_sums_with_a_long_tail_do_not_depend_on_how_many_are_summed(mu, sigma, monkeypatch):
-    short = rank_laws.rank_sums(mu, sigma)
-    monkeypatch.setattr(rank_laws, "SUMMED", 10**6)
-    for one, other in zip(short, rank_laws.rank_sums(mu, sigma), strict=True):
-        assert one == pytest.approx(other, rel=1e-10)
-
-
 @pytest.mark.parametrize(("mu", "sigma"), [(1.19, 3.69), (-14.29, 5.76), (3.0, 0.8)])
 def test_closed_form_is_the_integrals_and_half_the_first_term(mu, sigma):
     def integral(g):
@@ -124,16 +116,6 @@ def test_closed_form_gives_figure_8b_and_the_sums_do_not():
     assert closed.neg_log_p1 == pytest.approx(laws["simulated_neg_log_rbp1"].to_numpy(), rel=2e-3)
     by_sum = rank_laws.rank_sums(PRINTED["mu"], PRINTED["sigma"])
     assert np.abs(by_sum.CE / laws["simulated_CE"] - 1).min() > 0.006
-
-
-def test_figure_8b_inverted_is_what_figure_8c_prints():
-    laws = rank_laws.published_laws().set_index("model")
-    names = ["mu", "sigma"]
-    gap = laws.loc[PRINTED.index, names] - PRINTED[names]
-    assert gap.abs().to_numpy().max() <= 0.005
-    # The authors' program lists the ten pairs in full; these are its first and its 6.9B.
-    assert laws.iloc[0][names].tolist() == pytest.approx([1.1892951, 3.6899895], abs=1e-6)
-    assert laws.iloc[8][names].tolist() == pytest.approx([-12.8474902, 5.5850037], abs=1e-6)
 
 
 def test_inversion_recovers_what_it_was_given_or_says_that_there_is_nothing():
