@@ -340,10 +340,10 @@ def test_a_summary_that_is_not_of_these_records_is_made_again(few, tmp_path, the
     file = path.with_suffix(".summary.npz")
     written = file.read_bytes()
     file.unlink()
+    if there == "earlier":
+        there = with_manifest(few, batch_tokens=2).summary.to_bytes()
     if there is not None:
-        file.write_bytes(
-            with_manifest(few, batch_tokens=2).summary.to_bytes() if there == "earlier" else there
-        )
+        file.write_bytes(there)
     (summary,) = load_summaries(tmp_path)
     assert summary.to_bytes() == written == summary_of(path).to_bytes()
 
