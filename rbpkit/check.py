@@ -9,22 +9,13 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from rbpkit.errors import InputError, faults_found
 
-
-def _without_doubles(value: Any) -> tuple[Any, ...]:
-    """A list of a study as a tuple. Raises ValueError for anything else, and for doubles."""
-    if not isinstance(value, list | tuple):
-        raise ValueError("must be a list, in square brackets")
-    if len(set(map(str, value))) != len(value):
-        raise ValueError("names something twice")
-    return tuple(value)
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_without_doubles)]
-Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), BeforeValidator(_without_doubles)]
+# A list of a study, which YAML and papermill give as such, is a tuple here.
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+Counts = Annotated[tuple[PositiveInt, ...], Field(strict=False, min_length=1)]
 
 
 class Shown(BaseModel):

@@ -289,15 +289,14 @@ def beginning(document: EncodedDocument, tokens: int) -> EncodedDocument:
 def groups(
     encoded: EncodedCorpus,
     batch_tokens: int,
-    padding_limit: int | None = None,
+    pads: bool = True,
     places: int = 0,
 ) -> Iterator[list[EncodedDocument]]:
     """Documents (or windows) of similar length, the longest first, the same every time.
 
     batch_tokens: the most tokens of a group with its padding (B x L), at least 1; a longer document
         goes alone.
-    padding_limit: the longest group that is padded, None for any. In longer ones all documents have
-        one length.
+    pads: False puts only documents of one length together.
     places: how many more than its ids a document takes, such as those of a picture.
 
     Longest first shows at once whether a batch fits in memory. Each document is in exactly one.
@@ -308,7 +307,7 @@ def groups(
         longest = len(by_length[done].input_ids)
         most_documents = max(1, batch_tokens // (longest + places))
         group = by_length[done : done + most_documents]
-        if padding_limit is not None and longest > padding_limit:
+        if not pads:
             group = [document for document in group if len(document.input_ids) == longest]
         yield group
         done += len(group)

@@ -8,15 +8,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveInt,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from rbpkit.errors import InputError, faults_found
 
@@ -113,7 +105,7 @@ class Manifest(JobKey):
     tokens: NonNegativeInt = 0
     scored_bytes: NonNegativeInt = 0
     document_bytes: list[NonNegativeInt] = []
-    seconds: NonNegativeFloat = 0.0
+    seconds: float = Field(default=0.0, ge=0)
     targets: str = ""
     format: Literal[3] = FORMAT
 

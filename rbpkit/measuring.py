@@ -263,7 +263,7 @@ def check_ranker(model: Ranker, encoded: EncodedCorpus) -> None:
     another id in the place of the last target.
     """
     # One alone, if padding could change it.
-    several = encoded.documents[: 2 if model.padding_limit is None else 1]
+    several = encoded.documents[: 2 if model.pads else 1]
     documents = [beginning(document, PROBED) for document in several]
     documents.sort(key=lambda document: -len(document.input_ids))
     first, again = (_ranks(model, padded(documents))["nll"] for _ in range(2))

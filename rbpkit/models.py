@@ -49,7 +49,7 @@ from rbpkit.checkpoints import (
 from rbpkit.encoding import Batch
 from rbpkit.errors import InputError, reason
 from rbpkit.libraries import SPREAD, quiet, torch_device
-from rbpkit.output_head import PROBE_TEXT, Head, embedding_of, linear_head, padding_limit
+from rbpkit.output_head import PROBE_TEXT, Head, can_be_padded, embedding_of, linear_head
 from rbpkit.ranker import Ranker, columns_of
 from rbpkit.ranking import counting_path, logit_ranks, token_ranks
 
@@ -149,9 +149,9 @@ class LoadedModel(Ranker):
     def hidden(self, input_ids: Tensor) -> Tensor:
         """Last hidden states (B, L, d) as they enter the output head, for ids (B, L).
 
-        No attention mask: a causal model's states do not depend on what follows, so sequences of
-        up to `padding_limit` may be padded on the right with any id, and the states of the padding
-        are meaningless. Never pad on the left. L is at most `context`.
+        No attention mask: a causal model's states do not depend on what follows, so if `pads`,
+        sequences may be padded on the right with any id, and the states of the padding are
+        meaningless. Never pad on the left. L is at most `context`.
         """
         base = self.model.base_model
         states = base(input_ids=input_ids.to(self.device), use_cache=False).last_hidden_state
@@ -286,7 +286,7 @@ def _causal(about: dict[str, Any]) -> LoadedModel:
     """A model that reads text; about: those fields that need no pass."""
     network = about["model"]
     head, V = linear_head(network, about["name"])
-    return LoadedModel(**about, V=V, head=head, padding_limit=padding_limit(network))
+    return LoadedModel(**about, V=V, head=head, pads=can_be_padded(network))
 
 
 @quiet()

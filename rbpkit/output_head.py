@@ -132,8 +132,8 @@ def _form(
 
 
 @torch.no_grad()
-def padding_limit(network: PreTrainedModel, probes: tuple[Any, Any] | None = None) -> int | None:
-    """None if padding on the right changes no logit; else 0, the longest that may be padded.
+def can_be_padded(network: PreTrainedModel, probes: tuple[Any, Any] | None = None) -> bool:
+    """Whether padding on the right changes no logit.
 
     probes: of a model that needs more than ids, the inputs of a row alone, and of the same padded.
 
@@ -141,7 +141,7 @@ def padding_limit(network: PreTrainedModel, probes: tuple[Any, Any] | None = Non
     frequencies change for all of a sequence above some length (Phi-3's long factors).
     """
     if '"long_factor"' in network.config.to_json_string():
-        return 0
+        return False
     if probes is None:
         ids = _two_rows(network)[:1]
         longer = F.pad(ids, (0, ids.shape[1]), value=PAD_ID)
@@ -149,7 +149,7 @@ def padding_limit(network: PreTrainedModel, probes: tuple[Any, Any] | None = Non
     alone, padded = probes
     expected = network(**alone, use_cache=False).logits
     logits = network(**padded, use_cache=False).logits[:1, : expected.shape[1]]
-    return None if _close(logits, expected) else 0
+    return _close(logits, expected)
 
 
 def _two_rows(network: PreTrainedModel) -> Tensor:

@@ -34,7 +34,8 @@ class Ranker(ABC):
     context: most tokens in a sequence; None for any number.
     dtype, device: of its numbers; both are recorded, and the dtype is in the key of a job.
     notes: what a reader must know of it, as "quantised" -> a few words; None for nothing.
-    padding_limit: sequences above it are never padded on the right; None if padding changes none.
+    pads: whether padding on the right changes none of its numbers; else only sequences of one
+        length go together.
     is_tried: whether it is tried before it is measured (`measuring.check_ranker`).
     """
 
@@ -48,7 +49,7 @@ class Ranker(ABC):
     dtype: str = "float32"
     device: str = "cpu"
     notes: Mapping[str, str] | None = None
-    padding_limit: int | None = None
+    pads: bool = True
     is_tried: ClassVar[bool] = True
 
     @property
@@ -68,7 +69,7 @@ class Ranker(ABC):
 
     def batches(self, encoded: EncodedCorpus, batch_tokens: int) -> Iterator[Batch]:
         """The documents in batches, as `encoding.groups`."""
-        return map(padded, groups(encoded, batch_tokens, self.padding_limit))
+        return map(padded, groups(encoded, batch_tokens, self.pads))
 
     def check_unchanged(self) -> None:  # noqa: B027  # few can change
         """Called after the last batch: InputError if it is not the model of the first one."""

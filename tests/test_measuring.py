@@ -414,10 +414,10 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     assert moved.mean() <= 0.01 and np.abs(alone.n_greater - together.n_greater).max() <= 1
     np.testing.assert_allclose(together.nll, alone.nll, atol=2e-4)
     with model_in_memory(network, tokenizer) as model:
-        assert model.padding_limit == 0
+        assert not model.pads
         encoded = encode(Corpus.of(texts), tokenizer, max_length=100)
         sizes = [batch.input_ids.shape for batch in model.batches(encoded, 2048)]
-        padded = dataclasses.replace(model, padding_limit=None)
+        padded = dataclasses.replace(model, pads=True)
         columns = rank_columns(padded, encoded, 2048)
     assert max(rows for rows, _ in sizes) > 1  # texts of one length still go together
     assert (columns["n_greater"] != alone.n_greater).mean() > 0.05  # what padding would do

@@ -40,7 +40,7 @@ from rbpkit.encoding import (
 from rbpkit.errors import InputError, check_whole, reason
 from rbpkit.libraries import quiet
 from rbpkit.models import Dtype, LoadedModel, read_model, renamed
-from rbpkit.output_head import PROBE_TEXT, linear_head, padding_limit
+from rbpkit.output_head import PROBE_TEXT, can_be_padded, linear_head
 from rbpkit.text_files import (
     Columns,
     Document,
@@ -330,12 +330,12 @@ class CaptioningModel(LoadedModel):
     def batches(self, encoded: EncodedCorpus, batch_tokens: int) -> Iterator[CaptionBatch]:
         """As `LoadedModel.batches`, with the pictures.
 
-        With a padding limit each caption goes alone, as its picture may take more places than
-        another's.
+        Where padding changes numbers each caption goes alone, as its picture may take more places
+        than another's.
         """
         assert isinstance(encoded, EncodedCaptions), "encoded by this model"
         corpus = encoded.captions
-        most = batch_tokens if self.padding_limit is None else 1
+        most = batch_tokens if self.pads else 1
         for group in groups(encoded, most, places=self.captioner.places):
             numbers = [caption.document for caption in group]
             yield CaptionBatch(
@@ -459,5 +459,5 @@ def _captioning_model(processor: Any, about: dict[str, Any]) -> CaptioningModel:
     head, V = linear_head(network, about["name"], reader.probe(network))
     alone = reader.inputs_of_blanks(network, [PROBE_TEXT])
     padded_beside_longer = reader.inputs_of_blanks(network, [PROBE_TEXT, PROBE_TEXT * 2])
-    limit = padding_limit(network, (alone, padded_beside_longer))
-    return CaptioningModel(**about, V=V, head=head, padding_limit=limit, captioner=reader)
+    pads = can_be_padded(network, (alone, padded_beside_longer))
+    return CaptioningModel(**about, V=V, head=head, pads=pads, captioner=reader)

@@ -50,7 +50,6 @@ def test_defaults_lists_and_revisions(tmp_path):
     [
         ("max_lenght: 12", "max_lenght=12: Extra inputs"),
         ("max_length: '256'", "max_length="),
-        ("ks: [1, 1]", "names something twice"),
         ("seed: 1\nmax_length: 64\nseed: 2", "seed is there twice"),
         ("revisions: [v1]", "is not owner/name@revision"),
         ("ks: [0", "line 5"),
