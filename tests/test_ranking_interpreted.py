@@ -28,7 +28,7 @@ from rbpkit.kernels import one_pass as kernel_module
 from rbpkit.ranking import NonFiniteError, logit_ranks
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
-BLOCK = kernel_module.CONFIGS[0].kwargs["BLOCK"]
+BLOCK = kernel_module.BLOCK
 COLUMNS = [1, 2, 37, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5]
 STRIDES = {
     "contiguous": lambda x: x,

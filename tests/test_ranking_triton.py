@@ -27,7 +27,6 @@ from rbpkit import ranking
 from rbpkit.kernels import one_pass
 
 ARCHITECTURES = {80: "sm_80", 90: "sm_90a"}  # A100; H100 and H200
-CONFIGS = one_pass.CONFIGS
 DTYPES = ("fp32", "bf16", "fp16")
 TYPES = {
     **{"row_stride": "i32", "column_stride": "i32", "targets": "*i64", "V": "i32"},
@@ -36,12 +35,12 @@ TYPES = {
 }
 
 
-def compiled(config, dtype, capability, aligned=True, column_stride=1):
+def compiled(dtype, capability, aligned, column_stride):
     """PTX of the kernel as launched on such logits; it is compiled to a cubin without a driver."""
     kernel, types = one_pass.kernel, TYPES | {"logits": f"*{dtype}"}
     place = {name: (i,) for i, name in enumerate(kernel.arg_names)}
     # What is known when it is compiled, and what is a multiple of 16: pointers, and these.
-    fixed = ({"column_stride": 1} if column_stride == 1 else {}) | config.kwargs
+    fixed = {"BLOCK": one_pass.BLOCK} | ({"column_stride": 1} if column_stride == 1 else {})
     types = types | dict.fromkeys(fixed, "constexpr")
     multiples = ["row_stride", "V"] if aligned else []
     multiples += [name for name in types if types[name].startswith("*")]
@@ -51,9 +50,9 @@ def compiled(config, dtype, capability, aligned=True, column_stride=1):
         constexprs={place[name]: value for name, value in fixed.items()},
         attrs={place[name]: [["tt.divisibility", 16]] for name in multiples},
     )
-    options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    options = {"num_warps": one_pass.WARPS, "enable_fp_fusion": True}
     target = GPUTarget("cuda", capability, 32)
-    made = triton.compile(source, target=target, options=options | {"enable_fp_fusion": True})
+    made = triton.compile(source, target=target, options=options)
     assert len(made.asm["cubin"]) > 1000
     return made.asm["ptx"]
 
@@ -82,11 +81,8 @@ def spilled_bytes(ptx, capability):
 @pytest.mark.parametrize("aligned", [True, False] if ALL else [False])
 @pytest.mark.parametrize("dtype", DTYPES if ALL else DTYPES[:1])
 @pytest.mark.parametrize("capability", ARCHITECTURES)
-@pytest.mark.parametrize(
-    "config", CONFIGS if ALL else CONFIGS[:1], ids=lambda c: f"{c.kwargs['BLOCK']}x{c.num_warps}"
-)
-def test_compiles_and_spills_nothing(config, capability, dtype, aligned, column_stride):
-    ptx = compiled(config, dtype, capability, aligned, column_stride)
+def test_compiles_and_spills_nothing(capability, dtype, aligned, column_stride):
+    ptx = compiled(dtype, capability, aligned, column_stride)
     spilled, output = spilled_bytes(ptx, capability)
     assert spilled == 0, output
     # Denormals that were flushed to zero would tie with it.

@@ -15,11 +15,9 @@ from torch import Tensor
 
 from rbpkit.kernels.head_plan import Results
 
-# 4 or 8 logits a thread: five sums of each stay in registers (`make test-gpu-dry` checks it).
-CONFIGS = [
-    triton.Config({"BLOCK": BLOCK}, num_warps=warps)
-    for BLOCK, warps in ((512, 4), (1024, 8), (2048, 8), (2048, 16), (4096, 16))
-]
+# Logits at a time and warps of 32 threads, so 8 logits a thread: five sums of each stay in
+# registers (`make test-gpu-dry` checks it). Always the same, so that the bits are.
+BLOCK, WARPS = 2048, 8
 
 
 # Triton reads annotations itself, so the arguments have none.
@@ -78,12 +76,6 @@ def kernel(  # type: ignore[no-untyped-def]
     tl.store(finite + row, (tl.sum(bad, 0) == 0).to(tl.int8))
 
 
-# Tuned once for each V and dtype of the logits. The interpreter has no clock to tune by.
-_tuned = triton.autotune(
-    CONFIGS if isinstance(kernel, triton.JITFunction) else CONFIGS[:1], key=["V"]
-)(kernel)
-
-
 def count(logits: Tensor, targets: Tensor, results: Results) -> None:
     """Fill `results`, one entry for each row of the logits.
 
@@ -97,8 +89,10 @@ def count(logits: Tensor, targets: Tensor, results: Results) -> None:
     row_stride, column_stride = logits.stride()
     finite = finite.view(torch.int8)  # Triton stores no bool
     with torch.cuda.device_of(logits):  # one of several; does nothing for a CPU tensor
-        _tuned[(rows,)](
+        kernel[(rows,)](
             *(logits, row_stride, column_stride, targets, *numbers, finite, V),
+            BLOCK=BLOCK,
+            num_warps=WARPS,
             enable_fp_fusion=True,
         )
 
@@ -107,9 +101,8 @@ def runs_on(device: torch.device) -> bool:
     """Whether the device and the system take a Triton kernel; if not, a warning says why."""
     logits = torch.zeros((1, 1), device=device)
     target = torch.zeros(1, dtype=torch.int64, device=device)
-    *numbers, finite = Results.empty(1, device)
     try:
-        kernel[(1,)](logits, 1, 1, target, *numbers, finite.view(torch.int8), 1, BLOCK=512)
+        count(logits, target, Results.empty(1, device))
     except torch.OutOfMemoryError:
         raise  # says nothing about Triton, and the answer is kept
     except Exception as error:
