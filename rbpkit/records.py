@@ -300,16 +300,18 @@ def load_summaries(
     if not paths:
         raise InputError(f"{directory}: no records or summaries in this folder")
     found = [summary_of(path) for path in sorted(paths)]
+    asked = {}
     for setting, choice in settings.items():
-        if choice is None:
-            continue
-        values = [str(choice)] if isinstance(choice, str | int) else [str(one) for one in choice]
-        if setting == "family":
-            found = labelled(found, values)
-            values = [family.partition("=")[0] for family in values]
-        found = _chosen(found, setting, values)
+        if choice is not None:
+            values = [choice] if isinstance(choice, str | int) else choice
+            asked[setting] = [str(value) for value in values]
+    if "family" in asked:
+        found = labelled(found, asked["family"])
+        asked["family"] = [family.partition("=")[0] for family in asked["family"]]
     jobs = pd.DataFrame([summary.manifest.model_dump() for summary in found])
-    if settings.get("model") is None:
+    for setting, values in asked.items():
+        jobs = _chosen(jobs, setting, values)
+    if "model" not in asked:
         jobs = _each_model_once(jobs, say)
     if checkpoint is not None:
         jobs = _last_checkpoints(jobs, say)
@@ -318,22 +320,22 @@ def load_summaries(
     return [found[place] for place in jobs.index]
 
 
-def _chosen(found: list[Summary], setting: str, values: list[str]) -> list[Summary]:
-    """The summaries with one of these values of a setting.
+def _chosen(jobs: pd.DataFrame, setting: str, values: list[str]) -> pd.DataFrame:
+    """The jobs with one of these values of a setting.
 
     InputError for a value that none of them has, which names those that are there.
     """
-    recorded = [str(getattr(summary.manifest, setting)) for summary in found]
-    kept: set[str] = set()
+    recorded = jobs[setting].astype(str)
+    kept = recorded.isin(values)
     for value in values:
-        # Of a revision or a fingerprint, which are hashes, the first digits are enough.
-        is_hash = setting in ("revision", "fingerprint")
-        hits = {word for word in recorded if word == value or (is_hash and word.startswith(value))}
-        if not hits:
+        hits = recorded == value
+        if setting in ("revision", "fingerprint"):  # hashes, whose first digits are enough
+            hits = recorded.str.startswith(value)
+        if not hits.any():
             there = ", ".join(sorted(set(recorded))[:20])
             raise InputError(f"no {setting} {value!r} was measured; there are {there}")
         kept |= hits
-    return [summary for summary, word in zip(found, recorded, strict=True) if word in kept]
+    return jobs[kept]
 
 
 def _each_model_once(jobs: pd.DataFrame, say: Callable[[str], None]) -> pd.DataFrame:

@@ -22,10 +22,11 @@ from rbpkit.manifest import Manifest, checksum
 
 DEFAULT_KS = (1, 10, 50, 100)  # shown if no k is named
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # N of Figure 7
-# Arrays of a summary that its file holds as they are.
-STORED = ("document", "document_tokens", "document_units", "document_nll", "k_grid")
-# The same, but None and missing in the file if the model could not give their column.
-OPTIONAL = ("document_p_max", "document_entropy")
+# Arrays of a summary that its file holds as they are; those that are None are missing there.
+STORED = (
+    *("document", "document_tokens", "document_units", "document_nll", "k_grid"),
+    *("document_p_max", "document_entropy"),
+)
 # k of Figures 3 to 9 and of Table 1.
 PAPER_K = (
     *(1, 2, 3, 5, 7, 10, 18, 30, 50, 78, 100, 200, 336, 500, 886, 1438, 2500, 3793),
@@ -100,9 +101,9 @@ class Summary:
     document_nll: np.ndarray
     k_grid: np.ndarray
     document_hits: np.ndarray
-    document_p_max: np.ndarray | None
-    document_entropy: np.ndarray | None
     document_units: np.ndarray
+    document_p_max: np.ndarray | None = None
+    document_entropy: np.ndarray | None = None
 
     def __repr__(self) -> str:
         name = f"{self.manifest.model} on {self.manifest.corpus}"
@@ -202,7 +203,7 @@ class Summary:
             suffix = "" if N == 1 else f"_{N}"
             arrays[f"ranks{suffix}"] = np.diff(largest.values, prepend=0)
             arrays[f"counts{suffix}"] = largest.counts
-        for name in (*STORED, *OPTIONAL):
+        for name in STORED:
             if getattr(self, name) is not None:
                 arrays[name] = getattr(self, name)
         stored = {name: _narrow(array) for name, array in arrays.items()}
@@ -230,14 +231,9 @@ class Summary:
                 values = np.cumsum(arrays[f"ranks{suffix}"], dtype=np.int64)
                 windows[N] = Histogram(values, arrays[f"counts{suffix}"].astype(np.int64))
             arrays.setdefault("document_units", arrays["document"])
-            optional: dict[str, Any] = {name: arrays.get(name) for name in OPTIONAL}
-            return cls(
-                manifest=manifest,
-                windows=windows,
-                document_hits=np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32),
-                **{name: _wide(arrays[name]) for name in STORED},
-                **optional,
-            )
+            hits = np.cumsum(arrays["hits"].T, axis=1, dtype=np.int32)
+            known: dict[str, Any] = {name: _wide(arrays[name]) for name in STORED if name in arrays}
+            return cls(manifest=manifest, windows=windows, document_hits=hits, **known)
         except Exception as error:  # a damaged zip raises a dozen kinds
             way_out = "delete it, and it is made again from its records"
             what = f"{where}: not a readable summary ({one_line(error)}); {way_out}"
@@ -299,10 +295,9 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
     shape = (np.count_nonzero(starts), k_grid.size + 1)
     by_document = np.zeros(shape, dtype=np.int32)
     np.add.at(by_document, (index, first_hit), 1)
-    sums = {}  # over the tokens of each document
-    for name in ("nll", "p_max", "entropy"):
-        known = name in columns
-        sums[f"document_{name}"] = np.bincount(index, columns[name]) if known else None
+    sums: dict[str, Any] = {}  # over the tokens of each document
+    for name in {"nll", "p_max", "entropy"} & columns.keys():
+        sums[f"document_{name}"] = np.bincount(index, columns[name])
     return Summary(
         manifest=manifest,
         windows={N: Histogram.of(np.bincount(largest)) for N, largest in maxima},
@@ -311,7 +306,7 @@ def summarise(columns: Mapping[str, np.ndarray], manifest: Manifest) -> Summary:
         document_units=columns.get("unit", document)[starts],
         document_hits=np.cumsum(by_document, axis=1, dtype=np.int32)[:, :-1],
         k_grid=k_grid,
-        **sums,  # type: ignore[arg-type]
+        **sums,
     )
 
 

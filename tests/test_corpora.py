@@ -2,7 +2,6 @@
 
 import copy
 import gzip
-import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -22,7 +21,6 @@ from rbpkit import measure
 from rbpkit.corpora import HUB_CORPORA, Corpus, load_corpus, protocol_order
 from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, encode, groups, padded
 from rbpkit.errors import InputError
-from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import paths
 
 TOKENIZERS = ROOT.parent / "shared" / "tokenizers"
@@ -56,12 +54,6 @@ def write_parquet(path: Path, rows: list[dict], **options) -> Path:
 TEXTS = [f"document {i}, with text" for i in range(25)]
 
 
-@pytest.mark.parametrize("seed", [42, 0])
-def test_order_is_that_of_datasets(seed):
-    theirs = datasets.Dataset.from_dict({"i": list(range(7405))}).shuffle(seed=seed)["i"]
-    assert list(theirs) == protocol_order(7405, seed).tolist()
-
-
 def test_documents_are_the_first_of_the_shuffled(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", TEXTS)
     everything = load_corpus(path, documents=0)
@@ -71,11 +63,6 @@ def test_documents_are_the_first_of_the_shuffled(tmp_path):
     assert (seven.seed, seven.available) == (42, 25)
     assert load_corpus(path, seed=None).documents == tuple(TEXTS)
     assert load_corpus(path, seed=7).documents != everything.documents
-
-
-def test_the_fingerprint_is_as_manifests_carry_it():
-    data = b"\x03\0\0\0\0\0\0\0\xc3\xa9a" + b"\x01\0\0\0\0\0\0\0b"
-    assert text_fingerprint(["éa", "b"]) == hashlib.sha256(data).hexdigest()
 
 
 def test_every_format_gives_the_same_corpus(tmp_path):
@@ -103,11 +90,6 @@ def test_unusual_but_good_files(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes('\ufeff{"text": "one\u2028two"}\r\n\n  \n{"text": "three"}'.encode())
     assert load_corpus(path, seed=None).documents == ("one\u2028two", "three")
-
-
-def test_several_fields_are_joined_by_newline(tmp_path):
-    path = write_parquet(tmp_path / "a.parquet", [{"q": "who?", "a": "me"}])
-    assert load_corpus(path, field="a+q").documents == ("me\nwho?",)
 
 
 def test_empty_documents_keep_their_numbers(tmp_path):
