@@ -27,7 +27,6 @@ from rbpkit.tools.study.engines import in_processes, on_ray
 from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params
 
-HOURS = 24.0  # that a job may take by default: a tokenizer can be such that it never ends
 # Errors of a write that would fail for every job.
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
@@ -73,7 +72,7 @@ def sweep(
     engine: str = "process",
     address: str | None = None,
     workers: int | None = None,
-    hours: float = HOURS,
+    hours: float = 24,
     say: Callable[[str], None] = lambda line: None,
     progress: bool = False,
 ) -> SweepResult:
@@ -82,7 +81,7 @@ def sweep(
     engine: "process" for this machine; or "ray" for the cluster at `address`, or for one that is
     started here. The numbers are the same.
     workers: models at a time; by default one, on Ray as many as the cluster has room for.
-    hours: the most that a job may take; then its worker ends.
+    hours: the most that a job may take, as a tokenizer may never end; then its worker ends.
     progress: a bar, if there is one worker on this machine.
 
     Jobs that are done are found without loading a model. Of the others, the study's last models

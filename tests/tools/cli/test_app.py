@@ -13,7 +13,7 @@ from transformers import GPT2Config
 
 from rbpkit.measuring import measure
 from rbpkit.records import Records
-from rbpkit_pocket import families, recipes
+from rbpkit_pocket import families
 
 
 def gpt2(folder: Path, width: int, layers: int = 2, seed: int = 0) -> Path:
@@ -94,7 +94,6 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        (("--family", "opt"), [run.name for run in recipes.runs_of("OPT")]),
         (("--family", "OPT", "--size", 1, "--rate", 0.35), ["opt-w48-l4"]),
         (("--family", "opt", "--size", 0, "--tokens", 100_000), ["opt-w32-l2-0.1m"]),
         (("--ablation", "pythia-w64-l2-3m"), ["pythia-w64-l2-3m"]),
