@@ -87,10 +87,7 @@ def reproduce(
     for plugin in plugins_of(measured):
         for line in reference_of(plugin).remarks(measured):
             say(line)
-    agrees = compare_with_reference(measured, params.ks, say=say)
-    for job, fault in result.failures.items():
-        say(f"failed: {job}: {fault}")
-    return is_well and agrees
+    return compare_with_reference(measured, params.ks, say=say) and is_well
 
 
 def train_models(params: Params, out: Path, *, say: Say, progress: bool) -> None:

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbpkit.corpora import Corpus
 from rbpkit.errors import InputError, one_line
 from rbpkit.measuring import Measurement, job_key, measure
 from rbpkit.models import FoundModel, find_model, load_model
 from rbpkit.records import find_done, record_path, slug, summary_of
-from rbpkit.tools.study.engines import in_processes, on_ray
+from rbpkit.tools.study.engines import Submit, in_processes, on_ray
 from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params
 
@@ -119,18 +119,14 @@ def sweep(
     count = workers or (len(models) if on_cluster else 1)
     with on_ray(params.device, address, workers) if on_cluster else in_processes(count) as submit:
         how = (params, out, hours, progress and count == 1)
-
-        def begin(number: int, jobs: list[Job]) -> Future[list[Told]]:
-            return submit(number, measure_model, jobs, *how)
-
         died = []
-        for jobs, all_told in _finished(models, begin, count):
+        for jobs, all_told in _finished(models, submit, how, count):
             if all_told is None:
                 died += jobs
             for job, told in zip(jobs, all_told or (), strict=False):
                 settle(job, told)
         for job in died:  # alone, since it may have been short of memory
-            [(_, all_told)] = _finished([[job]], begin, 1)
+            [(_, all_told)] = _finished([[job]], submit, how, 1)
             fault = f"its worker died twice, of too little memory or after {hours:g} hours"
             settle(job, (all_told or [Told(fault)])[0])
     measured = [result for result in results.values() if isinstance(result, Measurement)]
@@ -171,19 +167,21 @@ def _records_of(model: FoundModel, corpus: Corpus, params: Params, out: Path) ->
 
 def _finished(
     models: Iterable[list[Job]],
-    begin: Callable[[int, list[Job]], Future[list[Told]]],
+    submit: Submit,
+    how: tuple[Any, ...],
     count: int,
 ) -> Iterator[tuple[list[Job], list[Told] | None]]:
     """The jobs of each model, as they are done, with what is told of them; None if a worker died.
 
-    begin: gives the jobs of a model to the worker of a number; at most `count` are at work.
+    how: the other arguments of `measure_model`.
+    count: how many workers there are.
     """
     waiting, idle = deque(models), list(range(count))
     running: dict[Future[list[Told]], tuple[int, list[Job]]] = {}
     while waiting or running:
         while waiting and idle:
             number, jobs = idle.pop(), waiting.popleft()
-            running[begin(number, jobs)] = number, jobs
+            running[submit(number, measure_model, jobs, *how)] = number, jobs
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             number, jobs = running.pop(future)
             idle.append(number)
