@@ -23,6 +23,8 @@ def _pins(pins: tuple[str, ...]) -> tuple[str, ...]:
     for pin in pins:
         if "@" not in pin:
             raise ValueError(f"{pin!r} is not owner/name@revision")
+    if len({pin.partition("@")[0] for pin in pins}) < len(pins):
+        raise ValueError("pins something twice")
     return pins
 
 

@@ -52,6 +52,7 @@ def test_defaults_lists_and_revisions(tmp_path):
         ("max_length: '256'", "max_length="),
         ("seed: 1\nmax_length: 64\nseed: 2", "seed is there twice"),
         ("revisions: [v1]", "is not owner/name@revision"),
+        ("revisions: [a/b@1, a/b@2]", "pins something twice"),
         ("ks: [0", "line 5"),
         ("ks: " + "[" * 5_000 + "]" * 5_000, "recursion"),
         ("ks: [0]\nsede: 1", "sede=1: Extra inputs"),  # every fault is told
