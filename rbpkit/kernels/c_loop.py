@@ -22,11 +22,12 @@ from rbpkit.kernels.head_plan import Results
 
 _SOURCE = Path(__file__).with_name("c_loop.c")
 # -O3 keeps the lanes in registers. No -ffast-math: NaN and the order of sums must stay.
-_FLAGS = (
-    *("-O3", "-march=native", "-mprefer-vector-width=512"),
-    *("-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math"),
-)
-_VECTORS = ("AVX2", "AVX512")  # by torch's names; with narrower ones its operations are faster
+_FLAGS = "-O3 -shared -fPIC -fno-math-errno -fno-trapping-math".split()
+# By the name torch gives them. With narrower vectors torch's operations are faster.
+_VECTORS = {
+    "AVX2": "-mavx2 -mfma".split(),
+    "AVX512": "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512".split(),
+}
 _WORTH_A_THREAD = 2**20  # logits
 
 
@@ -59,11 +60,12 @@ def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
 def library() -> ctypes.CDLL | None:
     """The compiled function; None without a C compiler, or without vectors that are worth it."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None or torch.backends.cpu.get_cpu_capability() not in _VECTORS:
+    vectors = _VECTORS.get(torch.backends.cpu.get_cpu_capability())
+    if compiler is None or vectors is None:
         return None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         built = Path(folder, "ranking.so")
-        command = [compiler, *_FLAGS, str(_SOURCE), "-o", str(built), "-lm"]
+        command = [compiler, *_FLAGS, *vectors, str(_SOURCE), "-o", str(built), "-lm"]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=60)
             compiled = ctypes.CDLL(str(built))  # stays when its file goes
