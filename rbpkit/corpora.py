@@ -108,7 +108,6 @@ class Corpus:
     seed: of the shuffle that picked the documents; None if nothing was shuffled.
     available: how many documents there were to choose from; 0 if these are all.
     max_bytes: at which texts were cut; 0 if they were not.
-    as_shipped: False if this is another text than the one behind a plugin's reference numbers.
 
     Raises InputError for units or prompts that are not one for each. A subclass whose documents
     stand beside something else (`needs`: "pictures") is for models that read this too.
@@ -121,7 +120,6 @@ class Corpus:
     seed: int | None = None
     available: int = 0
     max_bytes: int = 0
-    as_shipped: bool = True
     fingerprint: str = dataclass_field(init=False)
     needs: ClassVar[str] = ""
 
@@ -263,7 +261,7 @@ def load_corpus(
     if revision is not None and name not in HUB_CORPORA:
         raise InputError(f"revision: only for corpora on the hub, not for {name}; leave it out")
     read: Callable[[], Iterable[Document]]
-    most, shuffled, as_shipped = PROTOCOL_DOCUMENTS, True, True
+    most, shuffled = PROTOCOL_DOCUMENTS, True
     if not by_name:
         files = list_files(Path(corpus).expanduser())
         read = partial(_documents, files, Columns(field or "text", unit, prompt))
@@ -278,10 +276,10 @@ def load_corpus(
         text = plugins.corpus_text(name)
         check_text(name, text.as_shipped, changed_text)
         read = partial(_of_plugin, name, text)
-        most, shuffled, as_shipped = 0, text.shuffled, text.as_shipped
+        most, shuffled = 0, text.shuffled
     seed = seed if shuffled else None
     taken, available = chosen(read, most if documents is None else documents, seed)
-    about = {"seed": seed, "available": available, "as_shipped": as_shipped}
+    about = {"seed": seed, "available": available}
     return Corpus.of_documents(name, taken, max_bytes=max_bytes, **about)
 
 

@@ -13,10 +13,8 @@ from rbpkit.summary import interval, resample, resample_weights
 def test_units_of_summaries_are_modules_of_pocket_corpora_and_documents_of_others(shipped):
     corpora = {one.manifest.corpus: load_corpus(one.manifest.corpus) for one in shipped}
     for one in shipped:
-        corpus = corpora[one.manifest.corpus]
-        if corpus.as_shipped:
-            units = corpus.unit_numbers()[one.document]
-            assert np.array_equal(one.document_units, units)
+        units = corpora[one.manifest.corpus].unit_numbers()
+        assert np.array_equal(one.document_units, units[one.document])
     modules = corpora["pocket:qa"].units
     assert len(set(modules)) < len(modules) / 5
     assert corpora["pocket:humaneval"].units is None

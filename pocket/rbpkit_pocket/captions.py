@@ -166,14 +166,13 @@ def _glyphs(id: str, documents: int | None, changed_text: bool) -> Captions:
     """The first of the glyphs' names with their pictures, in their own order."""
     from rbpkit_pocket.glyphs import as_shipped, measured_glyphs
 
-    is_same = as_shipped()
-    check_text(id, is_same, changed_text)
+    check_text(id, as_shipped(), changed_text)
     names, drawn = measured_glyphs(id.removeprefix("pocket:glyphs"))
     found = []
     for row, (name, pixels) in enumerate(zip(names, drawn, strict=True)):
         found.append((Document(name), Picture(f"{id}, row {row}", pixels)))
     taken, available = chosen(lambda: found, documents or 0, None)
-    return _captions(id, taken, available=available, as_shipped=is_same)
+    return _captions(id, taken, available=available)
 
 
 # -- how a model reads them -------------------------------------------------------------------
