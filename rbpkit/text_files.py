@@ -121,17 +121,19 @@ def document_of(row: Row, columns: Columns, where: str, newline: bool = False) -
     Raises InputError for a column that is missing or has no value of its kind.
     """
     with reason(f"{where}: no row with text in UTF-8"):
-        text = "\n".join(_string(row, name, where) for name in columns.field.split("+"))
+        parts = [value_in(row, name, where, str) for name in columns.field.split("+")]
+        text = "\n".join(parts)
         unit = None if columns.unit is None else value_in(row, columns.unit, where)
-        if columns.prompt is None:
-            return Document(text, unit)
-        prompt = _string(row, columns.prompt, where)
-        if not prompt.strip():
-            raise InputError(f"{where}: no prompt in field {columns.prompt!r}")
-        has_white_space = prompt[-1:].isspace() or text[:1].isspace()
-        if newline or not has_white_space:
-            prompt += "\n"
-        return Document(text, unit, prompt)
+        prompt = None if columns.prompt is None else value_in(row, columns.prompt, where, str)
+        f"{prompt}{text}".encode()  # JSON's "\ud800" is legal JSON, but no text
+    if prompt is None:
+        return Document(text, unit)
+    if not prompt.strip():
+        raise InputError(f"{where}: no prompt in field {columns.prompt!r}")
+    has_white_space = prompt[-1:].isspace() or text[:1].isspace()
+    if newline or not has_white_space:
+        prompt += "\n"
+    return Document(text, unit, prompt)
 
 
 def value_in(row: Row, name: str, where: str, of_type: type = object) -> Any:
@@ -140,13 +142,6 @@ def value_in(row: Row, name: str, where: str, of_type: type = object) -> Any:
     if value is None or not isinstance(value, of_type):
         raise InputError(f"{where}: nothing to use in field {name!r}; its fields are {[*row]}")
     return value
-
-
-def _string(row: Row, name: str, where: str) -> str:
-    """The string in a column, which a tokenizer can take."""
-    text: str = value_in(row, name, where, str)
-    text.encode()  # JSON's "\ud800" is legal JSON, but no text
-    return text
 
 
 def text_fingerprint(documents: Iterable[str]) -> str:
