@@ -15,7 +15,6 @@ from rbpkit.records import load_summaries
 from rbpkit.tools.study.params import Params
 from rbpkit.tools.study.reproduce import compare_with_reference, train_models
 from rbpkit.tools.study.sweep import sweep
-from rbpkit_pocket import paths
 
 SOURCE = """
 import shutil
@@ -137,12 +136,6 @@ def test_a_misspelt_name_asks_no_hub():
         load_model("pocket:pythia-w64-l44")
     with pytest.raises(InputError, match="has to be trained first"):
         load_model("pocket:pythia-w32-l2-3m-seed7")
-
-
-def test_pocket_models_are_found_by_name():
-    model = load_model("pocket:pythia-w32-l2", device="cpu")
-    assert model.name == "pythia-w32-l2"
-    assert model.revision == load_model(paths.MODELS / "pythia-w32-l2", device="cpu").revision
 
 
 def test_without_the_laboratory_one_line_says_what_to_install(rbpkit, text_file, tmp_path):

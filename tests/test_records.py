@@ -126,12 +126,8 @@ def test_k_is_a_whole_number_from_1(few, k):
     for ask in (few.summary.rbp, lambda k: few.summary.success(2, k)):
         with pytest.raises(InputError, match="k must be"):
             ask(k)
-
-
-def test_windows_that_are_not_there(few):
-    for N in (20, 3):
-        with pytest.raises(InputError, match=rf"no windows of N = {N} .* of \[1, 2, 5\]"):
-            few.summary.success(N, 1)
+    with pytest.raises(InputError, match=r"no windows of N = 20 .* of \[1, 2, 5\]"):
+        few.summary.success(20, 1)
 
 
 # What records and manifests refuse ------------------------------------------------------------
