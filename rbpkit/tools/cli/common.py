@@ -149,9 +149,12 @@ def print_table(table: pd.DataFrame, form: Form = AS_TEXT, digits: int = 4) -> N
     words = table.select_dtypes(exclude="number").columns
     table = table.assign(**{name: table[name].map(printable) for name in words})
     decimals = f".{digits}f"
+    # A name from outside is text: no cell of Markdown ends in it, and no spreadsheet runs it.
     if form.format == "csv":
-        print(table.to_csv(index=False), end="")
+        names = {name: table[name].str.replace("^(?=[=+@-])", "'", regex=True) for name in words}
+        print(table.assign(**names).to_csv(index=False), end="")
     elif form.format == "md":
+        table = table.assign(**{name: table[name].str.replace("|", r"\|") for name in words})
         # A hash may look like a number, and is none.
         places = [place for place, name in enumerate(table) if name in words]
         look = {"floatfmt": decimals, "missingval": "", "disable_numparse": places}

@@ -12,6 +12,7 @@ from conftest import pocket_summaries
 
 from rbpkit.fit import curve_of, fit_power_law, models_of
 from rbpkit.records import load_summaries
+from rbpkit.tools.cli.common import Form, print_table
 from rbpkit_pocket import families
 
 ONE = ("--where", "family=Pythia", "--corpus", "pocket:prose")
@@ -111,3 +112,12 @@ def test_a_table_for_a_page_or_a_program(rbpkit, folder):
     assert table.split() == ["quantity", "slope", "CE", f"{rows[0]['slope']:.4f}", "RBP_10", slope]
     status, _, err = rbpkit(*fitted, "text", "--columns", "alpha")
     assert status == 2 and "slope" in err
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "md", "latex"])
+def test_a_name_from_outside_is_text(form, capsys):
+    print_table(pd.DataFrame({"model": ["=1+1|a_b\x1b[2J"], "CE": [-1.5]}), Form(form))
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "-1.5" in shown
+    written = {"csv": "'=1+1", "md": r"=1+1\|a", "latex": r"=1+1|a\_b"}
+    assert written.get(form, "=1+1|a_b") in shown
