@@ -224,7 +224,7 @@ class Curve:
     - models: n names.
     - S: (n,) non-embedding parameters, ascending; of a law in CE the models' CE in nats.
     - value: (n,) the quantity at each S.
-    - units: how many documents, or units of them, were measured; None if not known.
+    - tokens: (n,) how many each model scored; units: of the documents. None if not known.
     """
 
     corpus: str
@@ -233,6 +233,7 @@ class Curve:
     models: tuple[str, ...]
     S: Array
     value: Array
+    tokens: Array | None = None
     units: int | None = None
 
     @property
@@ -243,12 +244,33 @@ class Curve:
     def doubts(self, fit: PowerLawFit) -> str:
         """Why the law that was fitted to it may not be trusted, in a few words, or ""."""
         low, high = fit.alpha_interval
-        notes = ["alpha may be 0"] if low <= 0 <= high else []
+        notes = []
+        if low <= 0 <= high:
+            notes.append("alpha may be 0")
+        elif self.tokens is not None and self.quantity != "CE":
+            needed = misses_needed(fit.slope, self.S)
+            # Half a miss in the place of none: the harmonic mean stays finite.
+            misses = np.maximum((1 - self.value) * self.tokens, 0.5)
+            mean = 1 / np.mean(1 / misses)
+            if mean < needed:
+                notes.append(f"few misses ({mean:,.0f} of {needed:,.0f})")
         if fit.n < FEW_MODELS:
             notes.append(f"few models ({fit.n})")
         if self.units is not None and few_units(self.units):
             notes.append(few_units(self.units))
         return "; ".join(notes)
+
+
+def misses_needed(alpha: float, S: ArrayLike, r2: float = 0.9) -> float:
+    """Misses of each model below which sampling alone brings R2 of the line under `r2`.
+
+    A line of slope -alpha at the sizes S (n,) explains alpha^2 sum (ln S - mean)^2; n models with
+    m misses each leave about (n - 2) / m, tokens taken for independent. So
+    m = (n - 2) r2 / ((1 - r2) alpha^2 sum (ln S - mean)^2).
+    """
+    log_S = np.log(np.asarray(S, dtype=np.float64))
+    explained = alpha**2 * log_S.size * log_S.var()
+    return float((log_S.size - 2) * r2 / ((1 - r2) * explained))
 
 
 def few_units(units: int) -> str:
@@ -280,6 +302,7 @@ def curve_of(measured: Iterable[Measured], k: int | None) -> Curve:
         models=tuple(model.manifest.model for model in models),
         S=np.array([model.manifest.S for model in models], dtype=np.float64),
         value=np.array(value, dtype=np.float64),
+        tokens=np.array([model.manifest.tokens for model in models]),
         units=min(units, default=None),
     )
 

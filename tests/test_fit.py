@@ -14,6 +14,7 @@ from rbpkit.fit import (
     fit_curves,
     fit_power_law,
     fit_rbp_law,
+    misses_needed,
     predict_sizes,
     relabelled,
 )
@@ -178,13 +179,30 @@ def test_each_law_has_a_note_on_its_own_slope_models_and_documents():
         ranks = np.exp(rng.exponential(scale, 5000)).astype(int)
         models.append(made(10 ** (6 + i), np.minimum(ranks, 4096)))
 
-    def note(measured) -> str:
-        [said] = fit_curves(curves_of_all(measured, [100])).table["note"]
+    def note(measured, k=100) -> str:
+        [said] = fit_curves(curves_of_all(measured, [k])).table["note"]
         return said
 
     assert note(models) == ""
+    sizes = np.array([one.manifest.S for one in models])
+    shares = np.array([one.rbp(2000) for one in models])
+    needed = misses_needed(fit_rbp_law(sizes, shares).alpha, sizes)
+    harmonic_mean = 1 / np.mean(1 / (5000 * (1 - shares)))
+    assert note(models, 2000) == f"few misses ({harmonic_mean:.0f} of {needed:.0f})"
     in_no_order = [models[i] for i in (0, 3, 1, 4, 2)]
     shuffled = [relabelled(one, S=10 ** (6 + i)) for i, one in enumerate(in_no_order)]
     assert note(shuffled) == "alpha may be 0"
     few = [dataclasses.replace(one, document_units=one.document // 100) for one in models[:4]]
-    assert note(few) == "few models (4); few documents or units (5)"
+    assert note(few).endswith("few models (4); few documents or units (5)")
+
+
+def test_with_the_misses_needed_r2_is_about_what_was_asked():
+    sizes, alpha = np.geomspace(1e6, 1e8, 6), 0.1
+    misses = misses_needed(alpha, sizes, 0.9)
+    x = np.log(sizes) - np.log(sizes).mean()
+    noise_of_a_point = misses**-0.5
+    drawn = np.random.default_rng(0).normal(-alpha * x, noise_of_a_point, (20_000, sizes.size))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    explained = (drawn @ x) ** 2 / (x @ x)
+    every = (drawn**2).sum(axis=1)
+    assert explained.mean() / every.mean() == pytest.approx(0.9, abs=0.01)

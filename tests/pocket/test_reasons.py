@@ -121,3 +121,30 @@ def test_a_planted_reason_is_found():
             parts.append(pd.DataFrame(table).set_index(["unit", "k"]))
         table = reasons_judged.judged(pd.concat(parts), draws=500)
         assert reasons_judged.entropy_verdict(table) == verdict
+
+
+def test_what_is_left_of_smoothing_by_plain_sums():
+    """The six pairs of the entry on smoothing, at T = 1 and with temperatures, k = 10."""
+    off = {True: {}, False: {}}
+    tables = {}
+    for name in ("temperature", "undone"):
+        table = pd.read_csv(paths.REASONS / f"{name}.csv.gz")
+        sums = table.groupby([table["T"] == 1, "text", "model"])[["n", "nll", "hits_10"]].sum()
+        sums["x"] = np.log(sums["nll"] / sums["n"])
+        sums["y"] = np.log(-np.log(sums["hits_10"] / sums["n"]))
+        tables[name] = sums
+    for is_1, text in itertools.product((True, False), reasons.KNOWN_TEXTS):
+        x, y = tables["temperature"].loc[is_1, text][["x", "y"]].to_numpy().T
+        a, b, c = np.linalg.lstsq(np.vander(x, 3), y, rcond=None)[0]
+        for model, run in tables["undone"].loc[is_1, text].iterrows():
+            known = min(run["x"], x.max())  # beyond it the parabola goes on as its tangent
+            expected = a * known**2 + b * known + c
+            expected += (2 * a * known + b) * (run["x"] - known)
+            off[is_1].setdefault(model, []).append(run["y"] - expected)
+    for is_1, mean in ((True, -1.84), (False, -0.93)):
+        pairs = []
+        for model in off[is_1]:
+            if "smoothed" in model:
+                other = model.replace("smoothed", "unchanged")
+                pairs.append(np.mean(off[is_1][model]) - np.mean(off[is_1][other]))
+        assert len(pairs) == 6 and 100 * np.mean(pairs) == pytest.approx(mean, abs=0.006)
