@@ -106,7 +106,7 @@ class Corpus:
     prompts: what a model reads right before each document and is not scored on, with the white
         space between them; None if there is nothing.
     seed: of the shuffle that picked the documents; None if nothing was shuffled.
-    available: how many documents there were to choose from; 0 if these are all.
+    available: how many documents there were to choose from; 0 if not known.
     max_bytes: at which texts were cut; 0 if they were not.
 
     Raises InputError for units or prompts that are not one for each. A subclass whose documents
@@ -258,7 +258,7 @@ def load_corpus(
             name = Path(corpus).expanduser().resolve(strict=True).name
     if by_name and (field or unit):
         raise InputError(f"{name}: its columns are fixed; leave field and unit out")
-    if revision is not None and name not in HUB_CORPORA:
+    if revision is not None and not (by_name and name in HUB_CORPORA):
         raise InputError(f"revision: only for corpora on the hub, not for {name}; leave it out")
     read: Callable[[], Iterable[Document]]
     most, shuffled = PROTOCOL_DOCUMENTS, True

@@ -155,14 +155,14 @@ def encoded_corpus(
     for document in read:
         left_out[f"token(s) {cut_off}"] += document.cut
         unknown = np.count_nonzero(document.input_ids == unknown_id)
-        left_out["unknown token(s), and those after them"] += int(unknown)
+        left_out["unknown token(s)"] += int(unknown)
         if not document.scored.any():
             left_out["document(s) with nothing to score"] += 1
             continue
         documents += _windows(document, max_length, stride) if stride else [document]
         scored_ids = document.input_ids[1:][document.scored].tolist()
         scored_text = str(tokenizer.decode(scored_ids, clean_up_tokenization_spaces=False))
-        # A letter that is cut at an end gives U+FFFD for each of its bytes; others are the text's.
+        # A letter that is cut at an end gives one U+FFFD, or more, each of which counts as a byte.
         inside = scored_text.strip("\ufffd")
         scored_bytes.append(len(inside.encode()) + len(scored_text) - len(inside))
 

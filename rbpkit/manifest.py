@@ -82,7 +82,7 @@ class Manifest(JobKey):
     - device, batch_tokens: of the forward passes.
     - versions: of rbpkit, torch, transformers, tokenizers and python; `ranks` names the program
       that counted. Notes on how the model was loaded are here, too.
-    - skipped_documents: those with nothing to score (a single token).
+    - skipped_documents: those with nothing to score (empty, one token, a prompt too long).
     - tokens: how many are scored, T.
     - scored_bytes: UTF-8 bytes of the text of the scored tokens; 0 if they are not known.
     - document_bytes: the same for each document that has some; empty if they are not known.

@@ -144,6 +144,9 @@ def measure(
         planned = _manifest(ranker, text, encoded, key, batch_tokens)
         records = found or ranked(ranker, encoded, planned, progress)
         labels = {"family": family or records.manifest.family, "S": ranker.S, "V": ranker.V}
+        for label, value in labels.items():
+            if value != (before := getattr(records.manifest, label)):
+                say(f"{ranker.name}: had {label} {before}, and now has {value}")
         records = _labelled(records, labels, text)
     coverage = _coverage(text, encoded)
     if encoded.left_out or text.available > len(text.documents):

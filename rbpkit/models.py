@@ -62,7 +62,7 @@ _STALE = re.compile(
 # Lines of a config that change no number (the dtype shows in the weights).
 _NO_NUMBER = re.compile(r'^ *"(transformers_version|dtype)": .*\n', re.MULTILINE)
 
-# A hook of these changes no number that the weights and the config do not tell.
+# What hooks of these libraries do follows from the weights and the config.
 _LIBRARIES = {"torch", "transformers", "accelerate", "peft"}
 
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -218,7 +218,7 @@ def load_model(
     family: The models that it is fitted with; by default the model's type (`family_of`).
     revision: Branch, tag or commit of a model on the hub.
     tokenizer: Folder or hub id of the tokenizer, if it is not in the model's own folder.
-    dtype: Numbers of the network; the output head stays in float32.
+    dtype: Numbers of the network; its logits are float32.
     device: cpu, cuda, or auto: over all GPUs; by default a GPU if there is one. A model that is
         larger than one device is spread by "auto" (needs accelerate).
     size: S by hand, in place of the parameters that are counted.

@@ -108,7 +108,12 @@ def linear_head(network: PreTrainedModel, name: str, inputs: Any = None) -> tupl
     after = _form(values, of_values, scales, softcaps)
     if before is None or after is None:
         return None, V
-    return Head(layer.weight, layer.bias, before[0] * after[0], after[1]), V
+    head = Head(layer.weight, layer.bias, before[0] * after[0], after[1])
+    # Whatever else changes the logits, as a hook on the layer, shows here.
+    of_head = head.scale * F.linear(states.to(layer.weight.dtype), layer.weight, layer.bias).float()
+    if head.softcap is not None:
+        of_head = head.softcap * torch.tanh(of_head / head.softcap)
+    return (head if _close(of_head.to(logits), logits) else None), V
 
 
 def _form(

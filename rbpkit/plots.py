@@ -260,8 +260,8 @@ def law_figure(
     - detailed: each panel has a range of its own, the slopes with their 95% intervals in words, and
       as a band the 95% interval for one new model.
 
-    A family of fewer than three points, or of one S, has no line. A line whose slope cannot be told
-    from 0 is grey and dashed.
+    A family of fewer than three points, of one S, or with a share of 0 or 1 has no line. A line
+    whose slope cannot be told from 0 is grey and dashed.
     """
     families = list(dict.fromkeys(points["family"]))
     columns = min(columns, points[panel].nunique())

@@ -1,4 +1,4 @@
-"""The seam: a model is what ranks tokens.
+"""What measuring needs of a model: it ranks tokens.
 
 `measure` knows nothing else of a model than a `Ranker`. A `transformers` model is one
 (`models.LoadedModel`), and so is anything that can say how many entries of a vocabulary it finds

@@ -44,8 +44,8 @@ COLUMNS: dict[str, type[np.generic]] = {
 Choice = str | int | Iterable[str | int] | None
 
 # nll >= ln R is exact for exact arithmetic: R terms of the sum are at least exp(z_t). In float32,
-# nll = logsumexp(z) - z_t errs by half a last place of |logsumexp(z)| for every chunk of V that is
-# merged: 2^-13 is that for logits of up to 1024 and four merges, or of up to 128 and thirty-two.
+# nll = logsumexp(z) - z_t errs by some last places of |logsumexp(z)|, which are below 2^-13 for
+# logits of up to 1024.
 # The rounding of the result and of the exponentials is relative: 2^-20 of nll, eight last places.
 NLL_TOLERANCE = 2.0**-13
 NLL_TOLERANCE_RELATIVE = 2.0**-20

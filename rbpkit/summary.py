@@ -160,8 +160,9 @@ class Summary:
     def bits_per_byte(self) -> float:
         """T CE / (ln 2 x scored_bytes): bits for each UTF-8 byte of the text of T scored tokens.
 
-        It compares models whose tokenizers differ. A document's first token, and what is past
-        `max_length`, count neither as bits nor as bytes. InputError if the bytes are not known.
+        It compares models whose tokenizers differ. What is not scored, as a document's first
+        token and what is past `max_length`, counts neither as bits nor as bytes. InputError if the
+        bytes are not known.
         """
         return self.ce() * self.tokens / (math.log(2) * int(self.document_bytes().sum()))
 

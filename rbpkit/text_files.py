@@ -86,7 +86,8 @@ def read_txt(path: Path) -> str:
 def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
     import pyarrow as pa
 
-    with pa.input_stream(path, compression="detect") as stream:
+    packed = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    with pa.input_stream(path, compression=packed) as stream:
         # Bytes, so that only \n ends a line: str.splitlines would also cut at U+2028, which JSON
         # allows inside a string.
         for number, line in enumerate(io.BufferedReader(stream), start=1):

@@ -41,8 +41,9 @@ def as_csv(table: pd.DataFrame) -> str:
     """The table as CSV: six significant digits, but all digits in a column of whole numbers."""
     whole_columns = {}
     for name, column in table.select_dtypes("float").items():
-        whole = column.isna() | (column == np.rint(column))
-        if whole.all() and not np.isinf(column).any():
+        # A float holds no larger one exactly.
+        whole = (column == np.rint(column)) & (column.abs() < 2**53)
+        if (whole | column.isna()).all():
             whole_columns[name] = "Int64"
     table = table.astype(whole_columns)
     return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")

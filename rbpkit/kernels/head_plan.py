@@ -13,7 +13,7 @@ from torch import Tensor
 from rbpkit.errors import InputError
 
 MEMORY_BYTES = 512 * 2**20
-"""Bound on all temporaries of the head step together, in bytes; what one row needs is the least.
+"""Bound on all temporaries of the head step together, in bytes, but never less than one row needs.
 
 Half is for a chunk of states and logits, a quarter for the rows of the matrix that are widened, and
 after them for the scratch of a tile, and a quarter for vectors along T.
