@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from tqdm import tqdm
@@ -145,9 +145,12 @@ def measure(
         records = found or ranked(ranker, encoded, planned, progress)
         labels = {"family": family or records.manifest.family, "S": ranker.S, "V": ranker.V}
         for label, value in labels.items():
-            if value != (before := getattr(records.manifest, label)):
-                say(f"{ranker.name}: had {label} {before}, and now has {value}")
+            if value != (known := getattr(records.manifest, label)):
+                say(f"{ranker.name}: had {label} {known}, and now has {value}")
+        before: Any = records.unit
         records = _labelled(records, labels, text)
+        if not np.array_equal(before, cast(Any, records.unit)):
+            say(f"{ranker.name}: has other units of documents now")
     coverage = _coverage(text, encoded)
     if encoded.left_out or text.available > len(text.documents):
         say(coverage)

@@ -209,11 +209,10 @@ def write_records(directory: AnyPath, records: Records) -> Path:
     """
     check_revision(directory, records.manifest.key)
     path = record_path(directory, records.manifest.key)
-    files = {
-        path.name: _parquet_bytes(records),
-        # After the records: if the process ends between the two, it is made again from them.
-        _summary_file(path).name: records.summary.to_bytes(),
-    }
+    summary = _summary_file(path)
+    files = {path.name: _parquet_bytes(records), summary.name: records.summary.to_bytes()}
+    # If the process ends between the two, there is no older summary, and it is made again.
+    summary.unlink(missing_ok=True)
     write_whole(path.parent, files)
     return path
 
@@ -294,7 +293,8 @@ def load_summaries(
     if unknown := settings.keys() - Manifest.model_fields.keys():
         there = ", ".join(Manifest.model_fields)
         raise InputError(f"{min(unknown)}: no setting; there are {there}")
-    paths = set(Path(directory).rglob("[!.]*.parquet"))
+    # The folder of a corpus may be called so, too.
+    paths = {path for path in Path(directory).rglob("[!.]*.parquet") if path.is_file()}
     for file in Path(directory).rglob("[!.]*.summary.npz"):
         paths.add(file.with_suffix("").with_suffix(".parquet"))
     if not paths:

@@ -239,6 +239,13 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
     assert not named.found_done and named.path.stem.startswith("moved")
 
 
+def test_a_corpus_called_as_records_are(in_memory, tmp_path):
+    network, tokenizer = in_memory
+    text = Corpus.of(TEXTS, "notes.parquet")
+    first = measure(network, text, tmp_path, tokenizer=tokenizer).summary
+    assert load_summaries(tmp_path)[0].ce() == first.ce()
+
+
 def test_a_model_with_a_hook_is_never_found_done(in_memory, tmp_path):
     """No hash tells what a function does; one that the library puts on does nothing."""
     network, tokenizer = in_memory

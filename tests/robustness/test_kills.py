@@ -77,7 +77,10 @@ def wait_until_gone(those_alive) -> None:
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.slow)])
 def test_the_same_command_ends_with_the_undisturbed_records(name, rbpkit, tmp_path):
     """Struck when one job is done and others are under way."""
-    files = texts_in(tmp_path, ("one", "two", "three"))
+    files = texts_in(tmp_path, ("one", "two"))
+    # Long enough that it is not done when the sweep is struck.
+    texts = [f"{number}{text}" for number in range(40) for text in TEXTS]
+    files.append(write_jsonl(tmp_path / "three.jsonl", texts))
     study, out = study_file(tmp_path, [SMALL, MIDDLE], files, max_length=64), tmp_path / "out"
     command = ["sweep", study, "--out", out, "--workers", 2]
     process = start(command, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
