@@ -130,7 +130,8 @@ def measure(
     check_whole("max_length", max_length, 2)
     check_whole("stride", stride, 0)
     check_whole("batch_tokens", batch_tokens, 1)
-    # The corpus first: its faults show at once, a model may take minutes to load.
+    # The corpus first: its faults show at once, a model may take minutes to load. It is loaded for
+    # a finished job, too, to count S and what is left out; a sweep finds those without.
     text = opened_corpus(corpus)
     with _opened(model, tokenizer, name, family, size) as ranker:
         for what, note in (ranker.notes or {}).items():

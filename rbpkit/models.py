@@ -67,7 +67,6 @@ _LIBRARIES = {"torch", "transformers", "accelerate", "peft"}
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 
-
 _locks: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
 
 
@@ -233,7 +232,7 @@ def load_model(
     cannot be found, read or run here or has code of its own, for weights that are missing, left
     over or not finite, for a tokenizer that has ids over V, and for a model that looks ahead.
     """
-    return find_model(**locals()).load()
+    return find_model(**locals()).load()  # locals: all arguments, and nothing else yet
 
 
 def find_model(model: str | os.PathLike[str], **settings: Any) -> FoundModel:

@@ -50,7 +50,7 @@ static inline void add(float x, float top, float *total, float *moment) {
 /* logits: rows of V floats, `stride` floats apart. targets: columns in [0, V). The other arrays
  * have one entry per row; finite[i] is 0 if row i holds NaN or an infinite logit, and then its
  * other results mean nothing. */
-void one_pass(const float *logits, int64_t stride, const int64_t *targets, int64_t rows, int64_t V,
+void rank_rows(const float *logits, int64_t stride, const int64_t *targets, int64_t rows, int64_t V,
               int32_t *n_greater, int32_t *n_equal, float *nll, float *p_max, float *entropy,
               uint8_t *finite) {
     for (int64_t i = 0; i < rows; i++) {

@@ -53,7 +53,7 @@ def _count(logits: Tensor, targets: Tensor, *results: Tensor) -> None:
     assert compiled is not None  # `count` is chosen only if there is one
     rows, V = logits.shape
     addresses = [tensor.data_ptr() for tensor in results]
-    compiled.one_pass(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
+    compiled.rank_rows(logits.data_ptr(), logits.stride(0), targets.data_ptr(), rows, V, *addresses)
 
 
 @functools.cache
@@ -73,6 +73,6 @@ def library() -> ctypes.CDLL | None:
             return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     # logits, their stride, targets, rows, V, and the six results
-    compiled.one_pass.argtypes = [pointer, integer, pointer, integer, integer, *[pointer] * 6]
-    compiled.one_pass.restype = None
+    compiled.rank_rows.argtypes = [pointer, integer, pointer, integer, integer, *[pointer] * 6]
+    compiled.rank_rows.restype = None
     return compiled

@@ -89,6 +89,8 @@ class ScoreTable(Ranker):
                 raise ValueError("whole numbers below 2^31")
             self._table = known.sort_values(PLACES).set_index(PLACES)
             self._table[["target", "nll", "n_greater"]]  # a KeyError for one that is missing
+            if self._table.index.has_duplicates:
+                raise ValueError("a position of a document is there twice")
         content = pd.util.hash_pandas_object(self._table).to_numpy()
         self.revision = f"sha256:{hashlib.sha256(content.tobytes()).hexdigest()}"
         self.name, self.family, self.S, self.V = name, family, S, V
@@ -152,6 +154,6 @@ def score_table(
     if not size or not vocabulary:
         raise InputError(f"{path}: of a table of scores give --size (S) and --vocabulary (V)")
     with reason(f"{path}: not a table that can be read"):
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        table = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path)
     known = {"name": name or path.stem, "family": family or "scores"}
     return ScoreTable(table, **known, S=size, V=vocabulary)

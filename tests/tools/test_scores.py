@@ -96,7 +96,7 @@ def scores(**changed: object) -> pd.DataFrame:
         (scores(document=[0, 0, 7]), "document 7, positions 1 to 1: outside"),
         (scores(position=[1, 600, 1]), "positions 1 to 600: outside"),
         (scores(position=[0, 1, 1]), "positions 0 to 1: outside"),
-        (scores(position=1), "must be 2 numbers"),
+        (scores(position=1), "there twice"),
         (scores(rank=9), "below ln R"),
         (scores()[:0], ""),
     ],
