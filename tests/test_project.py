@@ -38,10 +38,10 @@ MAY_HOLD = {
     "rbpkit/kernels": 400,
     "rbpkit/tools": 906,  # a table of scores that has a token twice: 2
     "rbpkit/tools/study": 976,
-    "rbpkit/tools/cli": 865,  # names are text in tables of any form: 4
+    "rbpkit/tools/cli": 876,  # of several models each may fail, found or not: 11
     "pocket": 5_171,
     "notebooks/rbpkit_notebooks": 6_128,
-    "tests": 8_974,
+    "tests": 8_975,
     "docs": 1_826,
 }
 

@@ -8,6 +8,8 @@ Their options are the arguments of `load_corpus`, `load_model` and `measure`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,24 +66,33 @@ def measure(
     # The corpus first: its faults show at once, a model may take minutes to load.
     documents = load_corpus(corpus, **asdict(text))
     settings = asdict(source)
-    found = [find_model(one, **settings) for one in model]
+    how = {"family": settings["family"], **asdict(reading)}
+    is_alone = len(model) == 1
+    found, summaries = [], []
+    for one in model:  # before the first is loaded, so that a slip shows at once
+        with _others_go_on(one, is_alone):
+            found.append(find_model(one, **settings))
     out.mkdir(parents=True, exist_ok=True)
-    summaries = []
-    for one in found:
-        # One that cannot be measured does not stop the others; alone it is bad input.
-        try:
-            how = {"family": settings["family"], **asdict(reading)}
-            summaries.append(measured(one.load(), documents, out, **how))
-        except Exception as error:  # the libraries have errors of every kind
-            if len(found) == 1:
-                raise
-            fault = error if isinstance(error, InputError) else one_line(error)
-            say(f"{one.name}: not measured: {fault}")
+    for model_found in found:
+        with _others_go_on(model_found.name, is_alone):
+            summaries.append(measured(model_found.load(), documents, out, **how))
     if summaries:
         print_table(measured_table(summaries), form)
-    if len(summaries) < len(found):
-        say(f"{len(summaries)} of {len(found)} models measured")
+    if len(summaries) < len(model):
+        say(f"{len(summaries)} of {len(model)} models measured")
         raise SystemExit(1)
+
+
+@contextmanager
+def _others_go_on(name: str, is_alone: bool) -> Iterator[None]:
+    """A model that cannot be measured in this block stops no other; alone it is bad input."""
+    try:
+        yield
+    except Exception as error:  # the libraries have errors of every kind
+        if is_alone:
+            raise
+        fault = error if isinstance(error, InputError) else one_line(error)
+        say(f"{name}: not measured: {fault}")
 
 
 def measured(loaded: Ranker, text: Corpus, out: Path, **how: Any) -> Summary:

@@ -148,13 +148,14 @@ def test_interrupt_ends_with_130_and_leaves_nothing(name, ladder, text_file, tmp
 def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, measuring):
     small, middle, _ = ladder
     absent = small.with_name("smal")
-    status, _, err = rbpkit(*measuring, middle, absent)  # all are looked up first
-    assert status == 2 and err.startswith(f"rbpkit: {absent}: no such folder")
     broken = shutil.copytree(small, small.with_name("broken"), dirs_exist_ok=True)
     (broken / "model.safetensors").write_bytes(b"no weights")
-    status, table, err = rbpkit(*measuring, broken, middle)
-    assert status == 1 and "sizes/broken: not measured" in err and "1 of 2 models measured" in err
+    status, table, err = rbpkit(*measuring, broken, middle, absent)
+    assert err.startswith(f"{absent}: not measured: ")  # all are looked up first
+    assert status == 1 and "sizes/broken: not measured" in err and "1 of 3 models measured" in err
     assert "middle" in table
+    status, _, err = rbpkit(*measuring, absent)
+    assert status == 2 and err.startswith(f"rbpkit: {absent}: no such folder")
 
 
 def test_checkpoints_of_runs_from_two_folders_to_a_fit(rbpkit, tmp_path, measuring):
