@@ -73,7 +73,7 @@ draw.figure_5(wiki, figures_dir)
 #
 # > **The paper.** "We can see that the data points scatter significantly. For example, RBP_k for GPT2 even increases rather than decreases." The reason "remains to be investigated. We conjecture that that reason might lies in random noise." (Section 4.3)
 #
-# It is the loss that increases; $\mathrm{RBP}_k$ decreases. "Random noise" may be chance, which moves every count. The paper goes on with "some noisy data", which is another thing: tokens that no model can guess. All models read the same tokens, so all of them miss such a token. It adds the same number to every count, at most the smallest count. So it bends a line a little, but it cannot make a model miss more than a smaller one. Chance differs from model to model.
+# It is the loss that increases; $\mathrm{RBP}_k$ decreases. "Random noise" may be chance, which moves every count by itself. The paper goes on with "some noisy data", which is another thing: tokens that no model can guess. All models miss such a token, so it adds the same number to every count. This bends a line a little, but it cannot make a model miss more than a smaller one.
 #
 # ## What chance does to a count
 #
@@ -105,7 +105,7 @@ pd.Series(z).unstack().round(1)
 # %% [markdown]
 # *The slope over its standard error, $z$.*
 #
-# On Wiki GPT-2's misses climb by 15 standard errors, on AusLegal by 3.8 and 6.3, and on HotpotQA not at all. These are errors by chance alone, for tokens that are independent. On Wiki the true ones would have to be seven times as large to hide the climb.
+# On Wiki GPT-2's misses climb by 15 standard errors, on AusLegal by 3.8 and 6.3, and on HotpotQA not at all. These errors hold for chance alone, and for tokens that are independent. To hide the climb on Wiki, the true errors would have to be seven times as large.
 #
 # **Exercise 1.** Two counts $a$ and $b$ differ by $(b - a)/\sqrt{a + b}$ standard errors. What is this for the smallest OPT on Wiki at $k$ = 30,000, which misses 44 tokens, and the largest, which misses 10? Give one decimal.
 #
@@ -183,7 +183,7 @@ print((slopes / errors.loc["HotpotQA"]).round(1))
 climb.z_own.unstack().round(1)
 
 # %% [markdown]
-# **By its own scatter GPT-2 climbs on Wiki alone.** On AusLegal the two larger models miss more than the two smaller ones (525, 458, 630 and 611 at 20,000), but so unevenly that 1.2 and 1.3 standard errors are left. Four points make this rough: with two degrees of freedom a t test gives Wiki p = 0.02 at 20,000 and 0.08 at 30,000. HotpotQA is too short to see a climb as small as that of AusLegal; it would have seen that of Wiki.
+# **By its own scatter GPT-2 climbs on Wiki alone.** On AusLegal the two larger models miss more than the two smaller ones (525, 458, 630 and 611 at 20,000), but so unevenly that 1.2 and 1.3 standard errors are left. Four points make this rough: a t test gives Wiki p = 0.02 at 20,000 and 0.08 at 30,000. HotpotQA is too short to see a climb as small as that of AusLegal, and long enough for that of Wiki.
 #
 # A test that does not reject has not shown that there is nothing. Suppose that each model is off its line by some factor, typically 20%. How often would the test see that?
 
@@ -256,13 +256,16 @@ whole.assign(times=enough)[["k", "family", "chi2", "degrees", "times"]].round(1)
 # %% [markdown]
 # *In the figure, $\chi^2$ is divided by its degrees of freedom; grey: 95% of what chance alone gives. Times: the variance over the count with which chance is just enough.*
 #
-# **Without OPT-350m, the $\chi^2$ of OPT's lines at $k$ = 20,000 falls from 141 to 7, on 6 degrees of freedom: for the other four models, chance is enough. No single Pythia explains as much: without the worst one, 91 falls to 66.** At 30,000 one does, just: without Pythia-160M, 67 falls to 35, on 21 degrees of freedom.
+# **Without OPT-350m, the $\chi^2$ of OPT's lines at $k$ = 20,000 falls from 141 to 7, on 6 degrees of freedom: for the other four models, chance is enough. No single Pythia explains as much: without the worst one, 91 falls to 66.** (At 30,000 one just does: without Pythia-160M, 67 falls to 35, on 21 degrees of freedom.)
 #
-# Is OPT-350m to blame, then? Of the 141, AusLegal alone makes 120. The other two texts cannot choose: their $\chi^2$ is 1 without OPT-350m, and 2 without the smallest model. At 30,000 it is enough to leave out either (10 and 8). So all we know is that the two smallest OPTs disagree. Two other facts point to OPT-350m. Up to $k$ = 100 it is farthest above the line on 12 of 12 lines ([04](04_section_4_2_moderate_k.ipynb)). And it is built differently: it alone normalises after each block, and its embeddings are 512 wide, its layers 1,024. In GPT-2 the odd one may be GPT-2 medium. It misses too few tokens on each text, but beyond chance only on AusLegal.
+# So is OPT-350m to blame? The texts do not decide it. AusLegal alone makes 120 of the 141. The two other texts fit a line without OPT-350m ($\chi^2$ = 1), but also without the smallest model (2). At 30,000 it is enough to leave out either (10 and 8). So all we know is that the two smallest OPTs disagree. Two other facts point to OPT-350m: up to $k$ = 100 it is farthest above the line on 12 of 12 lines ([04](04_section_4_2_moderate_k.ipynb)), and it is built differently. It alone normalises after each block, and its embeddings are half as wide as its layers.
 #
-# How far is Pythia from chance? If misses come in twos and threes, their variance is larger than their count. Chance is just enough for Pythia if it is 2.3 times the count at 20,000, and 1.7 times at 30,000. OPT would need 7.4 and 3.6 times.
+# GPT-2 medium may be the odd one in its family. It misses too few tokens on each text, but beyond chance only on AusLegal.
 #
-# Could the line be the fault, and not a model? With a parabola in the logarithms, OPT's 141 falls only to 65 at 20,000, and Pythia's 91 to 83.
+# Could something else make the scatter?
+#
+# - *The line may be wrong.* With a parabola in the logarithms, OPT's 141 falls only to 65 at 20,000, and Pythia's 91 to 83.
+# - *Misses may come in groups*, and then their variance is larger than their count. For Pythia 2.3 times the count would be enough at 20,000, and 1.7 times at 30,000. OPT would need 7.4 and 3.6 times.
 #
 # **Exercise 2.** Somebody objects: "Perhaps all five OPTs are off, each by one factor on all texts. The worst one left out, the rest will always look better." Simulate this. How often is one model enough? (To discuss; [our answer](../docs/solutions/05_section_4_3_large_k.md).)
 #
@@ -279,7 +282,7 @@ draw.check(3, answer_3)
 # %% [markdown]
 # ## What to keep
 #
-# Look at the same model on another text before you blame chance. At $k$ of 20,000 and more, chance may explain six of 18 lines (nine cases, each at two $k$), and ten if the variance is twice the count. OPT scatters because its two smallest models disagree, and GPT-2's loss climbs on one text of three. Pythia scatters more than independent misses would, but a different model is off on each text, as by chance.
+# Look at the same model on another text before you blame chance. At $k$ of 20,000 and more, chance may explain six of 18 lines (nine cases, each at two $k$), and ten if the variance is twice the count. OPT scatters because its two smallest models disagree, and GPT-2's loss climbs on one text of three. Pythia scatters more than independent misses would, but a different model is off on each text.
 #
 # Open: which tokens do larger GPT-2s miss, and are they noise in the text, as the paper may mean? And do misses come in groups? The ranks of single tokens would tell.
 #

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # Appendix C: a sum of four terms
 #
-# When a language model grows, two of its losses fall almost alike. One is its cross-entropy. The other is $-\log \mathrm{RBP}_1$, where $\mathrm{RBP}_1$ is the share of tokens that the model guesses right at once. Why do they fall alike? Appendix C of the paper writes a loss as a sum of four terms, and says which of them matters. For the model Pythia-12B on Wikipedia the sum is, in nats (all logarithms are natural),
+# When a language model grows, two of its losses fall almost alike. One is its cross-entropy. The other is $-\log \mathrm{RBP}_1$, where $\mathrm{RBP}_1$ says how often the model's first guess is the token that really comes next. Why do they fall alike? Appendix C of the paper writes a loss as a sum of four terms, and says which of them matters. For the model Pythia-12B on Wikipedia the sum is, in nats (all logarithms are natural),
 #
 # $$\underbrace{\log c}_{-4.81} + \underbrace{\log\sqrt{2\pi}\,\sigma}_{2.67} + \underbrace{\mu^2/2\sigma^2}_{3.08} + \underbrace{\text{a fraction}}_{2.23} = 3.17$$
 #
-# The symbols come below; you need only the numbers now. **Guess.** Which of the four terms would you call the dominant part of the sum, and which one negligible?
+# The symbols come below; for now only the four numbers matter. **Guess.** Which of them would you call the dominant part of 3.17, and which one negligible?
 #
 # *[What this notebook draws](../notebooks/rbpkit_notebooks/notebook_11.py).*
 

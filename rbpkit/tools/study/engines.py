@@ -92,6 +92,8 @@ def on_ray(device: str | None, address: str | None, count: int | None) -> Iterat
     Raises InputError when Ray is not installed or does not start.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if address:  # which may have no cluster: Ray alone would try it for a quarter of an hour
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
     try:
         import ray
     except ImportError:
