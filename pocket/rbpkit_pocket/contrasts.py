@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rbpkit_pocket.ablations import FAMILY
 from rbpkit_pocket.documents import PACKAGE_CORPORA
-from rbpkit_pocket.families import POCKET_FAMILIES, model_name
+from rbpkit_pocket.families import SHAPES, Shape, model_name
 
 TEXTS = tuple(f"pocket:{corpus}" for corpus in (*PACKAGE_CORPORA, "humaneval"))
 SIZES = (0, 1, 2)
@@ -26,20 +26,25 @@ PAIRS = {
 """The changed run of each contrast -> the run that it is compared with."""
 
 
-def run_name(change: str, size: int, seed: int) -> str:
-    """The name of the run with one thing changed, at one size (0 is the smallest) and seed.
+def changed_shape(change: str, size: int) -> Shape:
+    """The shape of the run with one thing changed, at one size (0 is the smallest).
 
     Deep runs have 8 layers, wide ones 2 layers and twice the width: 12 d^2 weights in a layer make
     that the same S. The rate is a constant over the width, so deep runs also have twice the rate.
     """
-    shapes = POCKET_FAMILIES[FAMILY].shapes
+    shapes = SHAPES[FAMILY]
     shape = shapes[size]
     if change == "deep":
-        shape = replace(shape, layers=8)
-    elif change == "wide":
+        return replace(shape, layers=8)
+    if change == "wide":
         of_width = {other.width: other for other in shapes}
-        shape = replace(of_width[2 * shape.width], layers=2)
-    return f"{model_name(FAMILY, shape)}-{change}-seed{seed}"
+        return replace(of_width[2 * shape.width], layers=2)
+    return shape
+
+
+def run_name(change: str, size: int, seed: int) -> str:
+    """The name of the run with one thing changed, at one size and seed."""
+    return f"{model_name(FAMILY, changed_shape(change, size))}-{change}-seed{seed}"
 
 
 def new_pairs(contrast: str) -> list[tuple[str, str]]:

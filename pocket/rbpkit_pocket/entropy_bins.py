@@ -23,14 +23,18 @@ import torch
 from torch import Tensor
 
 from rbpkit.corpora import Corpus
-from rbpkit.encoding import EncodedCorpus, encode
+from rbpkit.encoding import EncodedCorpus
 from rbpkit.models import LoadedModel
 from rbpkit_pocket.reasons import BINS, KS
 
+MAX_LENGTH = 512
+"""The protocol's. Pocket models hold 256 tokens."""
 ROWS = 64
 """Tokens whose logits are held at a time."""
 BATCH_TOKENS = 8_192
 NEWTON_STEPS = 2
+PLAIN_HEAD = {"bias": None, "scale": 1.0, "softcap": None}
+COLUMNS = ("n", "entropy", "nll", *(f"hits_{k}" for k in KS), *(f"mass_{k}" for k in KS))
 
 
 def halves(corpus: Corpus) -> np.ndarray:
@@ -48,38 +52,25 @@ def first_documents(corpus: EncodedCorpus, tokens: int) -> EncodedCorpus:
     return replace(corpus, documents=corpus.documents[:kept])
 
 
-@torch.no_grad()
-def scored_states(model: LoadedModel, encoded: EncodedCorpus) -> tuple[Tensor, Tensor, np.ndarray]:
-    """Hidden states (T, d), targets (T,) and documents (T,) of all scored tokens."""
-    states, targets, documents = [], [], []
-    for batch in model.batches(encoded, BATCH_TOKENS):
-        states.append(model.scored_states(batch))
-        targets.append(torch.from_numpy(batch.targets))
-        documents.append(batch.documents)
-    return torch.cat(states), torch.cat(targets), np.concatenate(documents)
-
-
 class Predictions:
     """The predictions of a model at the scored tokens of a text, made again whenever needed."""
 
     def __init__(self, model: LoadedModel, corpus: Corpus, encoded: EncodedCorpus):
-        assert model.head is not None, f"{model.name}: the head is not linear"
-        self.head = model.head
-        self.V = model.V
-        self.states, self.targets, documents = scored_states(model, encoded)
-        self.half = halves(corpus)[documents]
+        assert model.head is not None and model.head.options == PLAIN_HEAD, model.name
+        self.matrix = model.head.weight
+        states, targets, documents = [], [], []
+        for batch in model.batches(encoded, BATCH_TOKENS):
+            states.append(model.scored_states(batch))
+            targets.append(torch.from_numpy(batch.targets))
+            documents.append(batch.documents)
+        self.states, self.targets = torch.cat(states), torch.cat(targets)
+        self.half = halves(corpus)[np.concatenate(documents)]
 
     def logits(self) -> Iterator[tuple[slice, Tensor]]:
         """The logits (ROWS, V) in float32, block by block."""
         for start in range(0, len(self.states), ROWS):
             rows = slice(start, start + ROWS)
-            logits = (self.states[rows] @ self.head.weight.T).float()
-            if self.head.bias is not None:
-                logits += self.head.bias
-            logits *= self.head.scale
-            if self.head.softcap is not None:
-                logits = self.head.softcap * torch.tanh(logits / self.head.softcap)
-            yield rows, logits
+            yield rows, (self.states[rows] @ self.matrix.T).float()
 
     def fitted_inverse_temperatures(self) -> np.ndarray:
         """(2,) beta of each half by its own CE: softmax(beta z) makes its targets most likely.
@@ -89,92 +80,75 @@ class Predictions:
         """
         beta = np.ones(2)
         for _ in range(NEWTON_STEPS):
-            gradient, curvature, count = np.zeros(2), np.zeros(2), np.zeros(2)
+            gradient, curvature = np.zeros(2), np.zeros(2)  # sums over tokens: their ratio counts
             for rows, logits in self.logits():
                 half = self.half[rows]
-                of_row = torch.from_numpy(beta[half]).float()[:, None]
-                p = torch.softmax(of_row * logits, dim=1)
+                p = torch.softmax(_of_rows(beta, half) * logits, dim=1)
                 mean = (p * logits).sum(1)
                 variance = (p * logits**2).sum(1) - mean**2
                 of_target = logits.gather(1, self.targets[rows, None])[:, 0]
                 gradient += np.bincount(half, weights=(mean - of_target).double(), minlength=2)
                 curvature += np.bincount(half, weights=variance.double(), minlength=2)
-                count += np.bincount(half, minlength=2)
             beta -= gradient / curvature
         return beta
 
-    def table(self, beta: np.ndarray, ranks: bool = True) -> pd.DataFrame:
-        """The rows of both halves, each at its inverse temperature.
-
-        ranks: False leaves out hits and mass.
-        """
-        columns = ["n", "entropy", "nll"]
-        if ranks:
-            columns += [f"hits_{k}" for k in KS] + [f"mass_{k}" for k in KS]
-        sums = np.zeros((len(columns), 2 * BINS))
+    def table(self, beta: np.ndarray) -> pd.DataFrame:
+        """The rows of both halves, each at its inverse temperature."""
+        sums = np.zeros((len(COLUMNS), 2 * BINS))
         for rows, logits in self.logits():
             half = self.half[rows]
-            of_row = torch.from_numpy(beta[half]).float()[:, None]
-            values = _of_tokens(of_row * logits, self.targets[rows], ranks)
+            values = _of_tokens(_of_rows(beta, half) * logits, self.targets[rows])
             entropy = values[1]
-            bins = np.minimum((BINS * entropy / math.log(self.V)).astype(int), BINS - 1)
+            bins = np.minimum((BINS * entropy / math.log(len(self.matrix))).astype(int), BINS - 1)
             place = half * BINS + np.maximum(bins, 0)
             for total, value in zip(sums, values, strict=True):
                 total += np.bincount(place, weights=value, minlength=2 * BINS)
-        table = pd.DataFrame(sums.T, columns=columns)
+        table = pd.DataFrame(sums.T, columns=list(COLUMNS))
         table.insert(0, "bin", np.tile(np.arange(BINS), 2))
         table.insert(0, "T", np.repeat(1 / beta, BINS))
         table.insert(0, "half", np.repeat([0, 1], BINS))
         return table[table["n"] > 0]
 
 
-def _of_tokens(logits: Tensor, targets: Tensor, ranks: bool) -> list[np.ndarray]:
-    """One, entropy, nll, then hits and mass at each k, of each token."""
+def _of_rows(of_half: np.ndarray, half: np.ndarray) -> Tensor:
+    """(T, 1) what each half has, for each row's half."""
+    return torch.from_numpy(of_half[half]).float()[:, None]
+
+
+def _of_tokens(logits: Tensor, targets: Tensor) -> list[np.ndarray]:
+    """The columns of each token: one, entropy, nll, then hits and mass at each k."""
     log_p = torch.log_softmax(logits, dim=1)
     p = log_p.exp()
+    entropy = -(p * log_p).sum(1)
+    nll = -log_p.gather(1, targets[:, None])[:, 0]
     of_target = logits.gather(1, targets[:, None])
-    values = [
-        torch.ones(len(p)),
-        -(p * log_p).sum(1),
-        -log_p.gather(1, targets[:, None])[:, 0],
-    ]
-    if ranks:
-        rank = (logits >= of_target).sum(1)  # Eq. 3: the target itself counts
-        values += [rank <= k for k in KS]
-        mass = np.cumsum(_largest(p.numpy(), max(KS)), axis=1, dtype=np.float64)
-        values += [torch.from_numpy(mass[:, k - 1]) for k in KS]
+    rank = (logits >= of_target).sum(1)  # Eq. 3: the target itself counts
+    hits = [rank <= k for k in KS]
+    # NumPy's partition takes a tenth of torch.topk's time.
+    largest = np.partition(p.numpy(), -max(KS), axis=1)[:, -max(KS) :]
+    falling = np.sort(largest, axis=1)[:, ::-1]
+    mass = np.cumsum(falling, axis=1, dtype=np.float64)
+    masses = [torch.from_numpy(mass[:, k - 1]) for k in KS]
+    values = [torch.ones(len(p)), entropy, nll, *hits, *masses]
     return [value.double().numpy() for value in values]
 
 
-def _largest(p: np.ndarray, k: int) -> np.ndarray:
-    """The k largest of each row, falling. NumPy's partition takes a tenth of torch.topk's time."""
-    last = np.partition(p, -k, axis=1)[:, -k:]
-    return np.sort(last, axis=1)[:, ::-1]
-
-
 def bin_table(
-    model: LoadedModel,
-    corpus: Corpus,
-    *,
-    max_length: int,
-    tokens: int | None = None,
-    temperature: bool = False,
-    ranks: bool = True,
+    model: LoadedModel, corpus: Corpus, *, tokens: int | None = None, temperature: bool = False
 ) -> pd.DataFrame:
     """The table of one model on one text, with columns `model` and `text`.
 
     tokens: take the first documents until they have so many scored tokens.
     temperature: add rows in which each half has the temperature that was fitted on the other.
-    ranks: False leaves out hits and mass, for a text whose ranks are not to be seen yet.
     """
-    encoded = encode(corpus, model.tokenizer, max_length=max_length)
+    encoded = model.encode(corpus, MAX_LENGTH)
     if tokens is not None:
         encoded = first_documents(encoded, tokens)
     predictions = Predictions(model, corpus, encoded)
-    parts = [predictions.table(np.ones(2), ranks)]
+    parts = [predictions.table(np.ones(2))]
     if temperature:
         of_other_half = predictions.fitted_inverse_temperatures()[::-1]
-        parts.append(predictions.table(of_other_half.copy(), ranks))
+        parts.append(predictions.table(of_other_half.copy()))
     table = pd.concat(parts, ignore_index=True)
     table.insert(0, "text", corpus.id.removeprefix("pocket:"))
     table.insert(0, "model", model.name)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
+from rbpkit.fit import root_mean_square as root_mean_square  # notebook 21 calls it from here
 from rbpkit_pocket.families import SHAPES, V, model_name
 
 BINS = 36
@@ -228,8 +229,3 @@ def kappas(jobs: Sequence[Job]) -> dict[int, float]:
         share = np.array([job.total(job.hits[k]) for job in jobs])
         result[k] = -slope([job.CE for job in jobs], np.log(share / (1 - share)))
     return result
-
-
-def root_mean_square(values: Iterable[float]) -> float:
-    """The root of the mean of the squares."""
-    return float(np.sqrt(np.mean(np.square(list(values)))))

@@ -1,13 +1,13 @@
 """The seven questions of `docs/margins.md`, three reasons for one axis, as they are counted.
 
 Each function takes jobs (`reasons.Job`) and returns the numbers of its question; the margins stand
-beside them as constants. `python -m rbpkit_pocket.reasons_judged WHAT` prints them from the
-tables that ship: known, texts (1, 3, 4, 5), runs (2, 6), temperature (7) or real (beside 7).
+beside them as constants. `python -m rbpkit_pocket.reasons_judged WHAT` prints the answers from the
+tables that ship: texts (1, 3, 4, 5), runs (2, 6), temperature (7), real (beside 7) or undone (the
+entry on smoothing). The code of the entry itself, at 2bfad478, prints what was known before it.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from rbpkit.fit import root_mean_square
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import Totals, load_totals
 from rbpkit_pocket.reasons import (
@@ -40,12 +41,9 @@ from rbpkit_pocket.reasons import (
     mass_curves,
     own_mass,
     parabola,
-    root_mean_square,
-    scale_to_loss,
 )
 
 Jobs = Mapping[tuple[str, str], Job]
-DRAWS = 10_000
 
 # The margins; shares of y_k are in percent.
 SPAN = 0.25
@@ -92,7 +90,8 @@ def shape_errors(jobs: Sequence[Job]) -> dict[int, float]:
     """Question 1: the root mean square over models of D - B at each level, percent."""
     errors = {}
     for k in LEVELS:
-        errors[k] = 100 * root_mean_square(by_zipf(job, k) - own_mass(job, k) for job in jobs)
+        of_models = [by_zipf(job, k) - own_mass(job, k) for job in jobs]
+        errors[k] = 100 * root_mean_square(of_models)
     return errors
 
 
@@ -133,13 +132,13 @@ def odds_hold(jobs: Sequence[Job]) -> tuple[bool, bool]:
     return in_range and ratio <= KAPPA_RATIO, ratio > KAPPA_RATIO_FAILS
 
 
-def odds_levels(jobs: Sequence[Job], draws: int = 100) -> pd.DataFrame:
+def odds_levels(jobs: Sequence[Job]) -> pd.DataFrame:
     """Beside question 5: rms errors, percent, of L, and of A fitted to five random models."""
     smallest = next(job for job in jobs if job.model == SMALLEST)
     rest = [job for job in jobs if job is not smallest]
     log_CE = np.log([job.CE for job in rest])
     random = np.random.default_rng(0)
-    chosen = [random.choice(len(rest), 5, replace=False) for _ in range(draws)]
+    chosen = [random.choice(len(rest), 5, replace=False) for _ in range(100)]
     rows = []
     for k in LEVELS:
         y = np.array([job.y(k) for job in rest])
@@ -148,7 +147,7 @@ def odds_levels(jobs: Sequence[Job], draws: int = 100) -> pd.DataFrame:
             others = np.setdiff1d(np.arange(len(rest)), five)
             fitted = parabola(log_CE[five], y[five])
             by_five.append(root_mean_square(fitted(log_CE[others]) - y[others]))
-        error = root_mean_square(by_odds(job, smallest, k) - job.y(k) for job in rest)
+        error = root_mean_square([by_odds(job, smallest, k) - job.y(k) for job in rest])
         rows.append((k, 100 * error, 100 * float(np.median(by_five))))
     return pd.DataFrame(rows, columns=["k", "L", "A of five"])
 
@@ -231,29 +230,27 @@ def smoothed_minus_unchanged(table: pd.DataFrame) -> pd.DataFrame:
     return difference.groupby(["size", "seed", "k"]).mean().unstack()
 
 
-def left_over(r: np.ndarray, c: np.ndarray) -> tuple[float, float]:
-    """q = sum (r - c)^2 / sum r^2, and the slope b of r on c through 0."""
-    return float(np.sum((r - c) ** 2) / np.sum(r**2)), float(np.sum(r * c) / np.sum(c**2))
+def left_over(r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q = sum (r - c)^2 / sum r^2, and the slope b of r on c through 0, over the last axis."""
+    q = np.sum((r - c) ** 2, axis=-1) / np.sum(r**2, axis=-1)
+    b = np.sum(r * c, axis=-1) / np.sum(c**2, axis=-1)
+    return q, b
 
 
-def judged(table: pd.DataFrame, predictor: str = "C", draws: int = DRAWS) -> pd.DataFrame:
+def judged(table: pd.DataFrame, predictor: str = "C", draws: int = 10_000) -> pd.DataFrame:
     """Question 2, at each level: q and b with 95% intervals of a bootstrap over units."""
     random = np.random.default_rng(42)
     rows = []
     for k in LEVELS:
         of_k = table.xs(k, level="k")
         r, c = of_k["r"].to_numpy(), of_k[predictor].to_numpy()
+        q, b = left_over(r, c)
         drawn = random.integers(len(r), size=(draws, len(r)))
-        qs = np.sum((r - c)[drawn] ** 2, axis=1) / np.sum(r[drawn] ** 2, axis=1)
-        bs = np.sum((r * c)[drawn], axis=1) / np.sum(c[drawn] ** 2, axis=1)
-        rows.append((k, len(r), *left_over(r, c), *_ends(qs), *_ends(bs)))
+        qs, bs = left_over(r[drawn], c[drawn])
+        ends = [*np.quantile(qs, [0.025, 0.975]), *np.quantile(bs, [0.025, 0.975])]
+        rows.append((k, len(r), q, b, *ends))
     columns = ["k", "units", "q", "b", "q_low", "q_high", "b_low", "b_high"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _ends(draws: np.ndarray) -> tuple[float, float]:
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def entropy_verdict(table: pd.DataFrame) -> str:
@@ -263,31 +260,6 @@ def entropy_verdict(table: pd.DataFrame) -> str:
     if holds.sum() >= 2:
         return "holds"
     return "fails" if (table["q"] >= Q_FAILS).sum() >= 2 else "cannot be told"
-
-
-def chance_of_entropy(known: Jobs, units: int, trials: int = 1_000) -> dict[str, float]:
-    """How often question 2 holds if entropies say nothing, and if they say all that CE does not.
-
-    Units are drawn from the 25, with their own residuals averaged over texts. *nothing*: r of one
-    model with c of another. *all*: c of a model, plus r of another as scatter.
-    """
-    table = residuals(list(known.values()), known, {model: model for model in MODELS})
-    random = np.random.default_rng(1)
-    models = list(MODELS)
-    holds = {"nothing": 0, "all": 0}
-    for _ in range(trials):
-        own, other = random.choice(models, units), random.choice(models, units)
-        for case in holds:
-            parts = []
-            for k in LEVELS:
-                of_k = table.xs(k, level="k")
-                c = of_k["C"].loc[own].to_numpy()
-                scatter = of_k["r"].loc[other].to_numpy()
-                r = scatter if case == "nothing" else c + scatter
-                part = pd.DataFrame({"r": r, "C": c, "k": k, "unit": range(units)})
-                parts.append(part.set_index(["unit", "k"]))
-            holds[case] += entropy_verdict(judged(pd.concat(parts), draws=300)) == "holds"
-    return {case: count / trials for case, count in holds.items()}
 
 
 # --- question 6: is it one quality that all texts share? -------------------------------------
@@ -351,67 +323,6 @@ def spread_of_hit_rates(jobs: Jobs, texts: Sequence[str] = KNOWN_TEXTS) -> np.nd
     return np.std([curve(np.array(ENTROPIES)) for curve in curves], axis=0, ddof=1)
 
 
-# --- the probability that chance passes a question --------------------------------------------
-
-
-def chances(known: Jobs) -> dict[str, float]:
-    """For questions 1 and 3 to 7 how often their rule is met by what is known, or by chance.
-
-    - 1, 4, 5: the share of triples of the five known texts that pass.
-    - 3: D has the exponents of another known text instead: the share of 20 that hold on a text.
-    - 6, own: 8 runs of one text each, drawn from the changed contrasts of seeds 1 to 3: how often
-      they pass the first part.
-    - 7: the calibration errors of five texts are drawn from a normal distribution as wide as at
-      T = 1, alike at all k.
-    """
-    measured = {text: exponents(of_text(known, text), Job.y) for text in KNOWN_TEXTS}
-    triples = list(itertools.combinations(KNOWN_TEXTS, 3))
-    shape = {text: max(shape_errors(of_text(known, text)).values()) for text in KNOWN_TEXTS}
-    within = {
-        text: abs(cancellation(of_text(known, text)) - CANCELLATION) <= CANCELLATION_WITHIN
-        for text in KNOWN_TEXTS
-    }
-    odds = {text: odds_hold(of_text(known, text))[0] for text in KNOWN_TEXTS}
-
-    borrowed = []
-    for text, other in itertools.permutations(KNOWN_TEXTS, 2):
-        rest = {one: eps for one, eps in measured.items() if one != text}
-        errors = exponent_errors(of_text(known, text), rest)
-        of_k = [100 * abs(np.log(measured[other][k] / measured[text][k])) for k in KS]
-        errors["D"] = float(np.median(of_k)), float(max(of_k))
-        borrowed.append(zipf_exponents_hold(errors))
-
-    calibration = [calibration_errors(of_text(known, text))[1] for text in KNOWN_TEXTS]
-    within_margin = 2 * stats.norm.cdf(CALIBRATION_WITHIN / np.std(calibration, ddof=1)) - 1
-    return {
-        "1": float(np.mean([max(shape[t] for t in three) <= SHAPE_HOLDS for three in triples])),
-        "3": float(np.mean(borrowed)),
-        "4": float(np.mean([all(within[t] for t in three) for three in triples])),
-        "5": float(np.mean([all(odds[t] for t in three) for three in triples])),
-        "6, own": _chance_of_own_loss(known),
-        "7": float(within_margin**5),
-    }
-
-
-def _chance_of_own_loss(known: Jobs, trials: int = 10_000) -> float:
-    errors: dict[tuple[str, str], dict[int, float]] = {}
-    for text in ("prose", "code"):
-        jobs = of_text(known, text)
-        log_CE = np.log([job.CE for job in jobs])
-        for k in LEVELS:
-            fitted = parabola(log_CE, np.array([job.y(k) for job in jobs]))
-            for run in load_totals(paths.CONTRASTS):
-                about = run.manifest
-                is_changed = about.model.split("-")[-2] not in ("unchanged", "tokens", "wide")
-                if is_changed and about.corpus == f"pocket:{text}":
-                    error = 100 * (log_loss(run.rbp(k)) - float(fitted(np.log(run.ce()))))
-                    errors.setdefault((about.model, text), {})[k] = error
-    table = np.array([[one[k] for k in LEVELS] for one in errors.values()])
-    drawn = table[np.random.default_rng(0).integers(len(table), size=(trials, 8))]
-    rms = np.sqrt((drawn**2).mean(axis=1))
-    return float(np.mean((rms <= [OWN_LOSS[k] for k in LEVELS]).all(axis=1)))
-
-
 # --- what is printed -------------------------------------------------------------------------
 
 
@@ -427,108 +338,43 @@ def load_both(name: str) -> dict[str, dict[tuple[str, str], Job]]:
     return {"T = 1": jobs_of(table[as_it_is]), "fitted": jobs_of(table[~as_it_is])}
 
 
-def held_out_errors(known: Jobs) -> pd.DataFrame:
-    """Table (a): rms errors of y_k, percent, with everything fitted on the other families.
-
-    Columns: a line and a parabola in ln CE; G_k of the model's own entropies; the same with them
-    scaled to its CE; the same of the other model of the nearest CE; Zipf on its own entropies; its
-    own mass.
-    """
-    errors: dict[tuple[str, int, str], list[float]] = {}
-    for text in KNOWN_TEXTS:
-        for family in dict.fromkeys(MODELS.values()):
-            others = [known[model, text] for model in MODELS if MODELS[model] != family]
-            own = [known[model, text] for model in MODELS if MODELS[model] == family]
-            log_CE = np.log([job.CE for job in others])
-            hits, loss = hit_curves(others), loss_curve(others)
-            for k in LEVELS:
-                y = np.array([job.y(k) for job in others])
-                line, curved = parabola(log_CE, y, 1), parabola(log_CE, y)
-                for job in own:
-                    scale = scale_to_loss(job, loss, job.CE)
-                    predicted = {
-                        "line": float(line(np.log(job.CE))),
-                        "parabola": float(curved(np.log(job.CE))),
-                        "own h": by_entropy(job, hits[k]),
-                        "own h, scaled": by_entropy(job, hits[k], scale),
-                        "another's h": by_other(job, others, loss, {k: hits[k]})[k],
-                        "Zipf": by_zipf(job, k),
-                        "own mass": own_mass(job, k),
-                    }
-                    for name, value in predicted.items():
-                        errors.setdefault((text, k, name), []).append(value - job.y(k))
-    rms = {key: 100 * root_mean_square(values) for key, values in errors.items()}
-    return pd.Series(rms).unstack()[list(predicted)].loc[list(KNOWN_TEXTS)]
-
-
-def known_tables(known: Jobs) -> None:
-    """Print what was known before the entry."""
-    print("(a) rms error of y_k, percent, other families fitted")
-    table = held_out_errors(known)
-    print(table.round(1).to_string())
-    print("median of 15:", table.median().round(1).to_dict())
-
-    print("\n(b) mean of the 25 at k = 1, percent: calibration B - y, shape D - B, sum; ln(h / CE)")
-    measured = {text: exponents(of_text(known, text), Job.y) for text in KNOWN_TEXTS}
-    for text in KNOWN_TEXTS:
-        jobs = of_text(known, text)
-        calibration, shape = calibration_errors(jobs)[1], cancellation(jobs)
-        ratio = text_facts(jobs)["calibration"]
-        print(f"{text:10s} {calibration:+.1f} {shape:+.1f} {calibration + shape:+.1f} {ratio:+.3f}")
-
-    print("\n(c) eps_k: measured, then median and worst error of D, H (other texts) and B, percent")
-    for text in KNOWN_TEXTS:
-        others = {other: eps for other, eps in measured.items() if other != text}
-        errors = exponent_errors(of_text(known, text), others)
-        eps = " ".join(f"{value:.2f}" for value in measured[text].values())
-        pairs = ", ".join(f"{name} {a:.1f} {b:.1f}" for name, (a, b) in errors.items())
-        print(f"{text:10s} {eps}   {pairs}")
-
-    print("\n(d) kappa_k, and rms shape errors D - B at k = 1, 10, 100, percent")
-    for text in KNOWN_TEXTS:
-        jobs = of_text(known, text)
-        kappa = " ".join(f"{value:.3f}" for value in kappas(jobs).values())
-        shapes = " ".join(f"{value:.1f}" for value in shape_errors(jobs).values())
-        print(f"{text:10s} {kappa}   {shapes}")
-    print("sd of G_10 between texts:", spread_of_hit_rates(known).round(3))
-    print("\nchance:", {name: round(share, 4) for name, share in chances(known).items()})
-    print("chance, question 2, 20 units:", chance_of_entropy(known, 20))
-
-
-def text_answers(known: Jobs) -> None:
+def text_answers() -> None:
     """Print questions 1, 3, 4 and 5, on the three new texts."""
-    texts = load_jobs("text-ranks")
+    known, texts = load_jobs("known"), load_jobs("text-ranks")
     measured = {text: exponents(of_text(known, text), Job.y) for text in KNOWN_TEXTS}
     for text in sorted({text for _, text in texts}):
         jobs = of_text(texts, text)
-        facts = text_facts(jobs)
-        print(f"\n{text}: {facts}, least R2 {straightness(jobs):.4f}")
-        print("  1, D - B:", {k: round(error, 1) for k, error in shape_errors(jobs).items()})
         errors = exponent_errors(jobs, measured)
+        print(f"\n{text}: {text_facts(jobs)}, least R2 {straightness(jobs):.4f}")
+        print("  1, D - B:", _rounded(shape_errors(jobs), 1))
         print("  3, median and worst:", {name: np.round(e, 1) for name, e in errors.items()})
         print("  3 holds here:", zipf_exponents_hold(errors))
         print(f"  4, D - B at k = 1: {cancellation(jobs):+.1f}")
-        kappa = kappas(jobs)
-        print("  5, kappa:", {k: round(value, 3) for k, value in kappa.items()}, odds_hold(jobs))
+        print("  5, kappa:", _rounded(kappas(jobs), 3), odds_hold(jobs))
         print(odds_levels(jobs).round(1).to_string(index=False))
 
 
-def run_answers(known: Jobs, unit_of: Mapping[str, str]) -> None:
+def run_answers() -> None:
     """Print questions 2 and 6, on the runs that are finished."""
+    known = load_jobs("known")
     runs = [job for name in ("E", "M", "P") for job in load_jobs(name).values()]
-    table = residuals(runs, known, unit_of)
-    print((100 * table.drop(columns="jobs")).round(1).assign(jobs=table["jobs"]).to_string())
-    for predictor in ("C", "B", "Q", "F"):
+    _print_entropy(runs, known, ("C", "B", "Q", "F"))
+    losses = own_and_other_loss(list(load_jobs("M").values()), known)
+    print("\n6\n", losses.round(2).to_string(index=False))
+    rms = losses.groupby("k")[["own", "other"]].agg(root_mean_square)
+    print(rms.assign(allowed=OWN_LOSS).round(1).to_string())
+
+
+def _print_entropy(jobs: Sequence[Job], known: Jobs, predictors: Sequence[str]) -> None:
+    """Print question 2 on some runs: what each unit has beyond CE, percent, and the verdicts."""
+    unit_of = {job.model: re.sub(r"-seed\d+", "", job.model) for job in jobs}
+    table = residuals(jobs, known, unit_of)
+    in_percent = 100 * table.drop(columns="jobs")
+    print(in_percent.round(1).assign(jobs=table["jobs"]).to_string())
+    for predictor in predictors:
         result = judged(table, predictor)
         print(f"\n2, {predictor}: {entropy_verdict(result)}")
         print(result.round(2).to_string(index=False))
-
-    losses = own_and_other_loss(list(load_jobs("M").values()), known)
-    print("\n6\n", losses.round(2).to_string(index=False))
-    for k in LEVELS:
-        of_k = losses[losses["k"] == k]
-        own, other = root_mean_square(of_k["own"]), root_mean_square(of_k["other"])
-        print(f"k = {k}: own {own:.1f} (at most {OWN_LOSS[k]}), other {other:.1f}")
 
 
 def temperature_answers() -> None:
@@ -536,7 +382,7 @@ def temperature_answers() -> None:
     at_1, fitted = load_both("temperature").values()
     for text in KNOWN_TEXTS:
         before, after = (calibration_errors(of_text(jobs, text)) for jobs in (at_1, fitted))
-        print(text, {k: (round(before[k], 1), round(after[k], 1)) for k in LEVELS})
+        print(text, _rounded(before, 1), _rounded(after, 1))
     spread, spread_left = spread_of_hit_rates(at_1), spread_of_hit_rates(fitted)
     print("sd of G_10 between texts:", spread.round(3), spread_left.round(3))
     of_means = spread_left.mean() / spread.mean()
@@ -554,35 +400,28 @@ def undone_answers() -> None:
         for units, means in {"pairs": pairs, "seeds": pairs.groupby("seed").mean()}.items():
             low, high = stats.ttest_1samp(means, 0).confidence_interval()
             print(f"  95%, {units}:", np.column_stack([low, high]).round(2).tolist())
-        unit_of = {job.model: re.sub(r"-seed\d+", "", job.model) for job in jobs}
-        table = residuals(jobs, known[way], unit_of)
-        print((100 * table.drop(columns="jobs")).round(1).assign(jobs=table["jobs"]).to_string())
-        result = judged(table)
-        print(f"C: {entropy_verdict(result)}\n{result.round(2).to_string(index=False)}\n")
+        _print_entropy(jobs, known[way], ("C",))
 
 
 def real_answers() -> None:
     """Print what stands beside question 7: B - y of the models of set R, percent, at T = 1."""
     for (model, text), job in load_jobs("R").items():
         ratio = np.log(job.total(job.entropy) / job.CE)
-        errors = {k: round(error, 1) for k, error in calibration_errors([job]).items()}
         print(f"{model} {text}: {job.n.sum():.0f} tokens, CE {job.CE:.3f}, ln(h / CE) {ratio:+.3f}")
-        print("  B - y:", errors)
+        print("  B - y:", _rounded(calibration_errors([job]), 1))
 
+
+def _rounded(numbers: Mapping[int, float], digits: int) -> dict[int, float]:
+    return {k: round(number, digits) for k, number in numbers.items()}
+
+
+ANSWERS = {
+    "texts": text_answers,
+    "runs": run_answers,
+    "temperature": temperature_answers,
+    "undone": undone_answers,
+    "real": real_answers,
+}
 
 if __name__ == "__main__":
-    known = load_jobs("known")
-    what = sys.argv[1] if len(sys.argv) > 1 else "known"
-    if what == "known":
-        known_tables(known)
-    elif what == "texts":
-        text_answers(known)
-    elif what == "runs":
-        names = {job.model for name in ("E", "M", "P") for job in load_jobs(name).values()}
-        run_answers(known, {name: re.sub(r"-seed\d+", "", name) for name in names})
-    elif what == "real":
-        real_answers()
-    elif what == "undone":
-        undone_answers()
-    else:
-        temperature_answers()
+    ANSWERS[sys.argv[1]]()
