@@ -45,7 +45,6 @@ REAL = HERE / "real_tokens.json"
 TOP = 10
 SIZES = range(8)  # all Pythias
 STILL_SIZE = 720, 1400  # pixels; the height is cut to what is filled
-MOVED = "With scripts, this picture can be moved."
 
 GROUPS = {
     "names": RANK_GROUPS,

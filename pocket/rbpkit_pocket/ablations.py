@@ -10,10 +10,8 @@ without weights.
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +24,7 @@ from rbpkit.errors import InputError, reason
 from rbpkit.manifest import Manifest
 from rbpkit_pocket import paths
 from rbpkit_pocket.families import model_name
-from rbpkit_pocket.recipes import Run, run_named, runs_of
+from rbpkit_pocket.recipes import Run, millions_of, run_named, runs_of, training_of
 
 if TYPE_CHECKING:
     from rbpkit.records import Records
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 FAMILY = "Pythia"
 """The family of the grid."""
 ABLATION_TOKENS = 3_000_000
-_GRID_NAME = re.compile(r"(?P<model>.+)-(?P<millions>[\d.]+)m(-seed(?P<seed>\d+))?")
 
 
 # --- runs ------------------------------------------------------------------------------------
@@ -47,42 +44,33 @@ def _of_depth(base: Run, layers: int) -> Run:
     return replace(base, name=name, shape=shape)
 
 
-def _at_rate(base: Run, rate: float) -> Run:
-    return replace(base, name=f"{base.name}-rate{rate:g}", recipe=replace(base.recipe, rate=rate))
-
-
-def _smoothed(base: Run, smoothing: float) -> Run:
-    recipe = replace(base.recipe, smoothing=smoothing)
-    return replace(base, name=f"{base.name}-smoothing{smoothing:g}", recipe=recipe)
+def _changed(base: Run, change: str, value: float) -> Run:
+    """The run with another number in its recipe, called NAME-CHANGEVALUE."""
+    recipe = replace(base.recipe, **{change: value})  # type: ignore[arg-type]  # a number
+    return replace(base, name=f"{base.name}-{change}{value:g}", recipe=recipe)
 
 
 _GRID_RUNS = runs_of(FAMILY, tokens=ABLATION_TOKENS)
 _OF_WIDTH = {run.shape.width: run for run in _GRID_RUNS}
-ABLATION_FAMILIES: dict[str, tuple[Run, ...]] = {
-    "Pythia, GPT-2's rate": tuple(_at_rate(run, 0.175) for run in runs_of("Pythia")[:5]),
-    "GPT-2, Pythia's rate": tuple(_at_rate(run, 0.7) for run in runs_of("GPT2")),
-    "Pythia, deep": tuple(_of_depth(_OF_WIDTH[width], 8) for width in (32, 48, 64, 80)),
-    "Pythia, wide": tuple(_of_depth(_OF_WIDTH[width], 2) for width in (64, 96, 128, 160)),
-    "Pythia, smoothed": tuple(_smoothed(run, 0.1) for run in _GRID_RUNS[:5]),
-}
-"""Families with one thing changed, smallest first: they break the link between size and CE."""
-
-_SMALLEST = _GRID_RUNS[0].name
 ABLATION_RUNS: tuple[Run, ...] = (
-    run_named(f"{_SMALLEST}-seed1"),
-    run_named(f"{_SMALLEST}-seed2"),
-    *itertools.chain(*ABLATION_FAMILIES.values()),
+    run_named(f"{_GRID_RUNS[0].name}-seed1"),
+    run_named(f"{_GRID_RUNS[0].name}-seed2"),
+    *(_changed(run, "rate", 0.175) for run in runs_of("Pythia")[:5]),  # GPT-2's
+    *(_changed(run, "rate", 0.7) for run in runs_of("GPT2")),  # Pythia's
+    *(_of_depth(_OF_WIDTH[width], 8) for width in (32, 48, 64, 80)),
+    *(_of_depth(_OF_WIDTH[width], 2) for width in (64, 96, 128, 160)),
+    *(_changed(run, "smoothing", 0.1) for run in _GRID_RUNS[:5]),
 )
 """Runs that differ in one thing from a Pythia of the grid, or from a GPT-2.
 
-They are two other seeds, and all sizes of `ABLATION_FAMILIES`.
+They are two other seeds, and families with one thing changed, smallest first, which break the link
+between size and CE.
 """
 
 OTHER_SEEDS: tuple[Run, ...] = tuple(
     run_named(f"{name}-seed{seed}")
-    for name, seed in itertools.product(
-        ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4"), (1, 2)
-    )
+    for name in ("pythia-w32-l2", "pythia-w64-l4", "qwen-w48-l3", "qwen-w64-l4")
+    for seed in (1, 2)
 )
 """Pocket models with other seeds: other initial weights, the same tokens in order."""
 
@@ -205,18 +193,15 @@ def size_and_tokens(grid: Iterable[Totals], ks: Sequence[int]) -> pd.DataFrame:
 
     grid: totals of models called NAME-Mm or NAME-Mm-seedN, each trained on M million tokens to the
     end of its schedule. Columns: corpus, family, model (NAME), S, T (tokens), seed, quantity,
-    loss (nats for "CE", else -log RBP_k); sorted by T and S. Raises InputError for a model of
-    another name.
+    loss (nats for "CE", else -log RBP_k); sorted by T and S.
     """
     rows = []
     for model in grid:
         manifest = model.manifest
-        match = _GRID_NAME.fullmatch(manifest.model)
-        if match is None:
-            raise InputError(f"{manifest.model} is not of the grid: NAME-Mm or NAME-Mm-seedN")
-        T = float(match["millions"]) * 1e6
-        seed = int(match["seed"] or 0)
-        about = (manifest.corpus, manifest.family, match["model"], manifest.S, T, seed)
+        training = training_of(manifest.model)
+        T = millions_of(training) * 1e6
+        of_model = (manifest.family, training.size, manifest.S, T, training.seed)
+        about = (manifest.corpus, *of_model)
         rows.append((*about, "CE", model.ce()))
         for k in ks:
             rows.append((*about, f"RBP_{k}", -math.log(model.rbp(k))))

@@ -50,7 +50,7 @@ def train(
 ) -> None:
     """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
 
-    Each run logs to OUT/NAME/log.csv; OUT/losses.png shows the validation loss of all runs in OUT.
+    Each run writes its losses to OUT/NAME/log.csv.
     """
     if family is not None and ablation is None:
         runs = _runs_of_family(family, size, tokens, rate)
@@ -65,7 +65,6 @@ def train(
     from rbpkit_pocket.training import train_runs
 
     train_runs(runs, out, device=device, say=say, progress=sys.stderr.isatty())
-    say(f"losses: {save_losses(out)}")
 
 
 def _runs_of_family(
@@ -85,29 +84,3 @@ def _runs_of_family(
         return runs
     families.model_folder(family, size)  # refuses a size that is not there
     return runs[size : size + 1]
-
-
-def save_losses(runs: Path) -> Path:
-    """Draw validation CE (nats) along training for a folder of runs (NAME/log.csv).
-
-    Writes losses.png and losses.csv into the folder and returns the picture's path. Raises
-    InputError if there is no log.
-    """
-    import pandas as pd
-    import seaborn as sns
-
-    from rbpkit import plots
-
-    logs = []
-    for path in sorted(runs.glob("*/log.csv")):
-        logs.append(pd.read_csv(path).assign(run=path.parent.name))
-    if not logs:
-        raise InputError(f"{runs}: no log of a training run there (NAME/log.csv)")
-    points = pd.concat(logs)
-    validated = points.dropna(subset="valid_ce")
-    look = {"hue": "run", "style": "run", "kind": "line", "markers": True, "dashes": False}
-    with plots.style():
-        grid = sns.relplot(validated, x="tokens", y="valid_ce", **look)
-        grid.set_axis_labels("training tokens", "validation CE (nats a token)")
-    plots.save(grid.figure, points, str(runs), "losses")
-    return runs / "losses.png"

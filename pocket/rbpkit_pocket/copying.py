@@ -65,16 +65,10 @@ def _nll(model: LoadedModel, ids: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def ship_copying(models: dict[str, LoadedModel]) -> None:
-    """Put the probe of these models, by the names given, into the table; other rows stay."""
-    rows = []
-    for name, model in models.items():
-        about = {"family": model.family, "model": name, "S": model.S}
-        rows.append({**about, **copying_probe(model)})
-    path = paths.COPYING
-    others = pd.DataFrame(columns=["model"])
-    if path.exists():
-        others = pd.read_csv(path)
-    others = others[~others["model"].isin(list(models))]
-    table = pd.concat([others, pd.DataFrame(rows)]).sort_values(["family", "S", "model"])
-    write_whole(path.parent, {path.name: as_csv(table).encode()})
+def ship_copying(name: str, model: LoadedModel) -> None:
+    """Put the probe of a model, by the name given, into the table; other rows stay."""
+    table = pd.read_csv(paths.COPYING)
+    others = table[table["model"] != name]
+    row = {"family": model.family, "model": name, "S": model.S, **copying_probe(model)}
+    table = pd.concat([others, pd.DataFrame([row])]).sort_values(["family", "S", "model"])
+    write_whole(paths.COPYING.parent, {paths.COPYING.name: as_csv(table).encode()})

@@ -48,8 +48,6 @@ COPYING = TABLES / "copying.csv"
 """The probe of random tokens repeated, a row for each model."""
 REASONS = TABLES / "reasons"
 """Tables of bins (`entropy_bins`), a file for each set of runs or texts."""
-CALIBRATION = TABLES / "calibration.csv"
-"""Models whose predictions were changed, by temperature and otherwise."""
 
 DOCUMENTS = DATA / "documents.json.gz"
 """The list of files and names that the pocket corpora are cut out of."""

@@ -6,6 +6,7 @@ Importing this module imports no torch. It only names things; each function impo
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -21,7 +22,6 @@ from rbpkit_pocket.documents import PACKAGE_CORPORA
 if TYPE_CHECKING:
     from rbpkit.summary import Summary
     from rbpkit.tools.study.reference import Models
-    from rbpkit_pocket.recipes import Run
 
 TRAINED = "RBPKIT_TRAINED"
 """The environment variable with the folder of models that were trained here, each in its own."""
@@ -37,11 +37,7 @@ def _cut_out(corpus: str) -> PluginText:
     from rbpkit_pocket.documents import load_pocket_documents
 
     loaded = load_pocket_documents(corpus)
-    return PluginText(
-        texts=loaded.documents,
-        units=loaded.files,
-        as_shipped=loaded.as_shipped,
-    )
+    return PluginText(loaded.documents, loaded.files, as_shipped=loaded.as_shipped)
 
 
 def _humaneval() -> PluginText:
@@ -53,22 +49,14 @@ def _humaneval() -> PluginText:
     return PluginText(texts, shuffled=True)
 
 
-def _corpora() -> dict[str, Callable[[], PluginText]]:
-    corpora: dict[str, Callable[[], PluginText]] = {}
-    for name in PACKAGE_CORPORA:
-        corpora[name] = functools.partial(_cut_out, name)
-    corpora["humaneval"] = _humaneval
-    return corpora
-
-
 # -- models -----------------------------------------------------------------------------------
 
 
-def _families() -> dict[str, tuple[str, ...]]:
-    models_of = {}
-    for family, shapes in families.SHAPES.items():
-        models_of[family] = tuple(families.model_name(family, shape) for shape in shapes)
-    return models_of
+FAMILIES: dict[str, tuple[str, ...]] = {}
+"""Family -> the names of its models, smallest first."""
+for family, shapes in families.SHAPES.items():
+    FAMILIES[family] = tuple(families.model_name(family, shape) for shape in shapes)
+SHIPPED_MODELS = tuple(itertools.chain(*FAMILIES.values()))
 
 
 def open_model(rest: str, **settings: object) -> Path:
@@ -82,22 +70,13 @@ def open_model(rest: str, **settings: object) -> Path:
     trained = Path(os.environ.get(TRAINED, "")) / rest
     if (trained / "config.json").is_file():
         return trained
-    _run_called(rest)
+    from rbpkit_pocket.ablations import run_called
+
+    run_called(rest)
     raise InputError(
         f"pocket:{rest} has to be trained first; `rbpkit reproduce` does it for a parameter file"
         " that names it in model_ids"
     )
-
-
-def _run_called(name: str) -> Run:
-    """The training run of a model. Raises InputError for a name of none."""
-    from rbpkit_pocket.ablations import run_called
-
-    try:
-        return run_called(name)
-    except InputError:
-        there = ", ".join(SHIPPED_MODELS)
-        raise InputError(f"no model pocket:{name}; there are {there}") from None
 
 
 def _train(
@@ -115,9 +94,10 @@ def _train(
     names = [name for name in names if name not in SHIPPED_MODELS]
     if not names:
         return
+    from rbpkit_pocket.ablations import run_called
     from rbpkit_pocket.training import train_runs
 
-    runs = [_run_called(name) for name in names]
+    runs = [run_called(name) for name in names]
     # Other processes, which measure them, read it too.
     os.environ[TRAINED] = str((out / "trained").absolute())
     for trained in train_runs(runs, out, device=device, say=say, progress=progress):
@@ -147,10 +127,12 @@ def _remarks(measured: Models) -> list[str]:
     return remarks(measured)
 
 
-NAMED_CORPORA = _corpora()
-SHIPPED_MODELS = tuple(name for names in _families().values() for name in names)
+NAMED_CORPORA: dict[str, Callable[[], PluginText]] = {
+    **{name: functools.partial(_cut_out, name) for name in PACKAGE_CORPORA},
+    "humaneval": _humaneval,
+}
 REFERENCE = Reference(
-    families=_families(),
+    families=FAMILIES,
     train=_train,
     summaries=_summaries,
     beside=_beside,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -179,10 +179,10 @@ def by_other(
     return {k: by_entropy(nearest, curve, scale) for k, curve in curves.items()}
 
 
-@lru_cache(maxsize=4)
-def _zipf_table(vocabulary: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """Entropies from the smallest to the largest, and for each k the mass of the first k ranks."""
-    log_r = np.log(np.arange(1, vocabulary + 1))
+@cache
+def _zipf_table() -> tuple[np.ndarray, np.ndarray]:
+    """Entropies from the smallest to the largest, and for each the mass of the first 1, 2 ..."""
+    log_r = np.log(np.arange(1, V + 1))
     exponents = np.concatenate([np.linspace(12, 2, 4001), np.linspace(2, 0, 4001)[1:]])
     entropies, masses = [], []
     for s in exponents:
@@ -190,13 +190,13 @@ def _zipf_table(vocabulary: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
         p /= p.sum()
         entropies.append(-(p * np.log(p)).sum())
         masses.append(p[: max(KS)].cumsum())
-    return np.array(entropies), {k: np.array([mass[k - 1] for mass in masses]) for k in KS}
+    return np.array(entropies), np.stack(masses)
 
 
-def zipf_mass(h: np.ndarray, k: int, vocabulary: int = V) -> np.ndarray:
+def zipf_mass(h: np.ndarray, k: int) -> np.ndarray:
     """Z_k(h): the mass of the first k ranks under p_r ~ r^-s, r = 1 ... V, whose entropy is h."""
-    entropies, masses = _zipf_table(vocabulary)
-    return np.interp(h, entropies, masses[k])
+    entropies, masses = _zipf_table()
+    return np.interp(h, entropies, masses[:, k - 1])
 
 
 def by_zipf(job: Job, k: int) -> float:

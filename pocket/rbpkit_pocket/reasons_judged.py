@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ from rbpkit_pocket.reasons import (
 )
 
 Jobs = Mapping[tuple[str, str], Job]
+Numbers = dict[tuple[str, int], float]
+NumbersOf = Callable[[Job, Sequence[Job]], Numbers]
 
 # The margins; shares of y_k are in percent.
 SPAN = 0.25
@@ -155,19 +157,45 @@ def odds_levels(jobs: Sequence[Job]) -> pd.DataFrame:
 # --- question 2: does entropy say more than CE? ----------------------------------------------
 
 
+def _beyond_loss(runs: Iterable[Job], known: Jobs, numbers_of: NumbersOf) -> pd.DataFrame:
+    """What is left of numbers of runs after a parabola in ln CE of the 25: model, text, k, name.
+
+    numbers_of: a job and the others whose entropies it may have -> (name, k) -> a number.
+    Runs whose ln CE is more than 0.05 beyond the range of the 25 on a text are left out there.
+    """
+    runs = list(runs)
+    rows = []
+    for text in KNOWN_TEXTS:
+        reference = of_text(known, text)
+        log_CE = np.log([job.CE for job in reference])
+        of_reference = []
+        for job in reference:
+            others = [other for other in reference if other is not job]
+            of_reference.append(numbers_of(job, others))
+        expected = {}
+        for key in of_reference[0]:
+            expected[key] = parabola(log_CE, np.array([numbers[key] for numbers in of_reference]))
+        for job in runs:
+            x = np.log(job.CE)
+            if job.text != text or not log_CE.min() - BEYOND <= x <= log_CE.max() + BEYOND:
+                continue
+            for (name, k), number in numbers_of(job, reference).items():
+                rows.append((job.model, text, k, name, number - float(expected[name, k](x))))
+    return pd.DataFrame(rows, columns=["model", "text", "k", "name", "value"])
+
+
 def residuals(runs: Iterable[Job], known: Jobs, unit_of: Mapping[str, str]) -> pd.DataFrame:
     """What is left of y_k, and of predictors C, B, Q, F, after a parabola in ln CE of the 25.
 
-    unit_of: run -> recipe and size; seeds and texts are averaged. Runs whose ln CE is more than
-    0.05 beyond the range of the 25 on a text are left out there. Index: unit, k. Columns: r, C, B,
-    Q, F (ln), jobs.
+    unit_of: run -> recipe and size; seeds and texts are averaged. Runs far beyond the 25 are left
+    out, as in `excess`. Index: unit, k. Columns: r, C, B, Q, F (ln), jobs.
     """
     pooled = [job for text in POOLED_TEXTS for job in of_text(known, text)]
     hits, masses, loss = hit_curves(pooled), mass_curves(pooled), loss_curve(pooled)
 
-    def predictions(job: Job, others: Sequence[Job]) -> dict[tuple[str, int], float]:
+    def predictions(job: Job, others: Sequence[Job]) -> Numbers:
         scaled = by_other(job, others, loss, hits)
-        values: dict[tuple[str, int], float] = {}
+        values: Numbers = {}
         for k in LEVELS:
             values["r", k] = job.y(k)
             values["C", k] = by_entropy(job, hits[k])
@@ -176,25 +204,8 @@ def residuals(runs: Iterable[Job], known: Jobs, unit_of: Mapping[str, str]) -> p
             values["F", k] = scaled[k]
         return values
 
-    rows = []
-    runs = list(runs)
-    for text in KNOWN_TEXTS:
-        reference = of_text(known, text)
-        log_CE = np.log([job.CE for job in reference])
-        expected = {}
-        of_reference = []
-        for job in reference:
-            others = [other for other in reference if other is not job]
-            of_reference.append(predictions(job, others))
-        for key in of_reference[0]:
-            expected[key] = parabola(log_CE, np.array([one[key] for one in of_reference]))
-        for job in runs:
-            x = np.log(job.CE)
-            if job.text != text or not log_CE.min() - BEYOND <= x <= log_CE.max() + BEYOND:
-                continue
-            for (name, k), value in predictions(job, reference).items():
-                rows.append((unit_of[job.model], k, name, value - float(expected[name, k](x))))
-    table = pd.DataFrame(rows, columns=["unit", "k", "name", "value"])
+    table = _beyond_loss(runs, known, predictions)
+    table["unit"] = table["model"].map(unit_of)
     means = table.pivot_table(index=["unit", "k"], columns="name", values="value", aggfunc="mean")
     means["jobs"] = table[table["name"] == "r"].groupby(["unit", "k"]).size()
     return means[["r", "C", "B", "Q", "F", "jobs"]]
@@ -205,17 +216,12 @@ def excess(runs: Iterable[Job], known: Jobs) -> pd.DataFrame:
 
     Runs whose ln CE is more than 0.05 beyond the range of the 25 on a text are left out there.
     """
-    rows = []
-    for job in runs:
-        reference = of_text(known, job.text)
-        log_CE = np.log([other.CE for other in reference])
-        x = np.log(job.CE)
-        if log_CE.min() - BEYOND <= x <= log_CE.max() + BEYOND:
-            for k in LEVELS:
-                y = np.array([other.y(k) for other in reference])
-                r = job.y(k) - float(parabola(log_CE, y)(x))
-                rows.append((job.model, job.text, k, 100 * r))
-    return pd.DataFrame(rows, columns=["model", "text", "k", "r"])
+
+    def measured(job: Job, others: Sequence[Job]) -> Numbers:
+        return {("r", k): job.y(k) for k in LEVELS}
+
+    table = _beyond_loss(runs, known, measured)
+    return table.assign(r=100 * table["value"])[["model", "text", "k", "r"]]
 
 
 def smoothed_minus_unchanged(table: pd.DataFrame) -> pd.DataFrame:

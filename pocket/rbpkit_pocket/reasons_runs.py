@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -279,19 +280,13 @@ REAL_MODELS = Path("docs/real_models.py")
 """It knows the packages that hold the weights. The step is run from the folder above it."""
 
 
-def measure_25(
-    corpora: Iterable[Corpus],
-    folder: Path,
-    tokens: int | None = None,
-    temperature: bool = False,
-) -> None:
-    """The 25 models on some texts; arguments as of `bin_table`."""
+def measure_25(corpora: Iterable[Corpus], folder: Path, **options: Any) -> None:
+    """The 25 models on some texts; options as of `bin_table`."""
     for corpus in corpora:
         for name in MODELS:
             path = folder / f"{name}-{corpus.id.removeprefix('pocket:')}.csv"
             if not path.is_file():
-                model = load_model(f"pocket:{name}")
-                write(bin_table(model, corpus, tokens=tokens, temperature=temperature), path)
+                write(bin_table(load_model(f"pocket:{name}"), corpus, **options), path)
 
 
 def measure_temperatures(out: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rbpkit.errors import InputError
 from rbpkit_pocket.families import POCKET_CONTEXT, POCKET_FAMILIES, SHAPES, Shape, model_name
@@ -100,23 +101,48 @@ def runs_of(family: str, **changes: int | float) -> tuple[Run, ...]:
     return tuple(runs)
 
 
+class Training(NamedTuple):
+    """How a model was trained.
+
+    size: the pocket model of this size.
+    tokens: on how many, if that is not the pocket models' number ("3m").
+    seed: of the first weights, 0 for that of the pocket models.
+    """
+
+    size: str
+    tokens: str
+    seed: int
+
+
+def training_of(name: str) -> Training:
+    """How the model of a name was trained: NAME-Mm on M million tokens, NAME-seedN, or both."""
+    parts = re.fullmatch(r"(.*?)(?:-(\d{1,4}(?:\.\d{1,6})?m))?(?:-seed(\d{1,9}))?", name)
+    assert parts, "all parts but the first may be missing"
+    size, tokens, seed = parts.groups()
+    return Training(size, tokens or "", int(seed or 0))
+
+
+def millions_of(training: Training) -> float:
+    """Training tokens in millions, of a model in whose name they are."""
+    return float(training.tokens.removesuffix("m"))
+
+
 def run_named(name: str) -> Run:
     """The run of a pocket model by its name, as `runs_of` gives it.
 
     `pythia-w32-l2-3m-seed7`: 3 million tokens, seed 7. Raises InputError for any other name.
     """
-    ending = r"(-(?P<millions>\d{1,4}(\.\d{1,6})?)m)?(-seed(?P<seed>\d{1,9}))?"
-    match = re.fullmatch(r"[^-]+-w\d+-l\d+" + ending, name)
-    if match:
-        changes = {"seed": int(match["seed"] or 0)}
-        if match["millions"]:
-            changes["tokens"] = round(1e6 * float(match["millions"]))
-        # A name has one spelling only (3m, not 3.0m), so it is compared, not taken apart.
-        for family in SHAPES:
-            for run in runs_of(family, **changes):
-                if run.name == name:
-                    return run
+    training = training_of(name)
+    changes = {"seed": training.seed}
+    if training.tokens:
+        changes["tokens"] = round(1e6 * millions_of(training))
+    # A name has one spelling only (3m, not 3.0m), so the whole of it is compared.
+    for family in SHAPES:
+        for run in runs_of(family, **changes):
+            if run.name == name:
+                return run
+    names = ", ".join(run.name for family in SHAPES for run in runs_of(family))
     raise InputError(
-        f"no run {name!r}: give one of `rbpkit pocket list`, or a pocket model, then -3m for 3"
-        " million tokens, then -seed1 for seed 1"
+        f"no model pocket:{name}; there are {names}, and each with -3m for 3 million tokens, then"
+        " -seed1 for seed 1"
     )

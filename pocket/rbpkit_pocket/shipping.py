@@ -38,6 +38,7 @@ from rbpkit_pocket.ablations import (
 from rbpkit_pocket.copying import ship_copying
 from rbpkit_pocket.families import POCKET_CONTEXT
 from rbpkit_pocket.plugin import SHIPPED_MODELS, TEXT_CORPORA
+from rbpkit_pocket.recipes import training_of
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
@@ -60,7 +61,7 @@ def ship_run(run: Path, corpora: list[Corpus]) -> None:
     shutil.copyfile(run / "log.csv", paths.RUNS / f"{log_name}.csv")
 
     model = replace(load_model(run / "model", device="cpu"), name=name)
-    ship_copying({log_name: model})
+    ship_copying(log_name, model)
     is_of_grid = key["family"] == FAMILY and not key["seed"]
     totals: dict[Path, list[Totals]] = defaultdict(list)
     for corpus in corpora:
@@ -75,16 +76,15 @@ def ship_run(run: Path, corpora: list[Corpus]) -> None:
         totals[paths.PAIR_TOKENS].append(totals_of_tokens(records, completed))
         totals[paths.OTHER_TOKENS].append(totals_of_tokens(records, ~completed))
     for path, of_model in totals.items():
-        shipped = load_totals(path) if path.exists() else []
-        others = [other for other in shipped if other.manifest.model != name]
+        others = [other for other in load_totals(path) if other.manifest.model != name]
         save_totals([*others, *of_model], path)
 
 
 def _with_tokens(name: str, key: dict[str, Any]) -> str:
     """The name of a run with its millions of tokens and its seed: NAME-Mm or NAME-Mm-seedN."""
-    millions = f"-{key['tokens'] / 1e6:g}m"
-    seed = f"-seed{key['seed']}" if key["seed"] else ""
-    return name.removesuffix(seed).removesuffix(millions) + millions + seed
+    training = training_of(name)
+    seed = f"-seed{training.seed}" if training.seed else ""
+    return f"{training.size}-{key['tokens'] / 1e6:g}m{seed}"
 
 
 def _ship_weights(run: Path) -> None:

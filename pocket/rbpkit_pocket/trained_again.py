@@ -1,15 +1,9 @@
-"""Models that were trained again, with another seed or on fewer tokens, next to the pocket models.
-
-How a model was trained is read from its name: NAME-Mm on M million tokens, NAME-seedN and
-NAME-Mm-seedN with another seed.
-"""
+"""Models that were trained again, with another seed or on fewer tokens, next to pocket models."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 from rbpkit.fit import Measured
 from rbpkit.records import load_summaries
@@ -17,27 +11,7 @@ from rbpkit.summary import Summary
 from rbpkit.tools.study.reproduce import differing
 from rbpkit_pocket import paths
 from rbpkit_pocket.ablations import load_totals
-
-
-class Training(NamedTuple):
-    """How a model was trained.
-
-    size: the pocket model of this size.
-    tokens: on how many, if that is not the pocket models' number ("3m").
-    seed: of the first weights, 0 for that of the pocket models.
-    """
-
-    size: str
-    tokens: str
-    seed: int
-
-
-def training_of(name: str) -> Training:
-    """How the model of a name was trained."""
-    parts = re.fullmatch(r"(.+?)(?:-(\d+(?:\.\d+)?m))?(?:-seed(\d+))?", name)
-    assert parts, "a name is not empty"
-    size, tokens, seed = parts.groups()
-    return Training(size, tokens or "", int(seed or 0))
+from rbpkit_pocket.recipes import Training, training_of
 
 
 @cache

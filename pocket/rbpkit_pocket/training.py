@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,6 @@ ORDER_SEED = 42
 HEAD_ROWS = 128  # rows of a block of the loss: its logits stay in a core's cache
 LOG_EVERY = 20
 DOCUMENTS_AT_ONCE = 1_000  # that become tokens
-SAY_EVERY = 15.0  # seconds between lines on a training, if there is no bar
 CHECKPOINT_SECONDS = 60.0
 VALIDATIONS = 8
 
@@ -425,28 +424,22 @@ def train_runs(
     """Train models into `out`/NAME, one after the other.
 
     A finished run is not trained again; an interrupted one resumes. `say` gets lines on what is to
-    be done and what was done; `progress` shows a bar with loss, tokens/s and the time left on
-    standard error. Without it, `say` gets these too, every `SAY_EVERY` seconds.
+    be done and what was done. A bar with loss, tokens/s and the time left goes to standard error,
+    every 15 s without `progress`.
     """
     models = []
     for run in runs:
-        steps, tokens = run.recipe.steps, run.recipe.tokens
+        steps, millions = run.recipe.steps, run.recipe.tokens / 1e6
         say(
-            f"{run.name}: {steps:,} steps of training on {tokens / 1e6:g} million tokens. First the"
+            f"{run.name}: {steps:,} steps of training on {millions:g} million tokens. First the"
             " text becomes tokens, a minute or two, and then the time left is shown. Needs some"
             f" 2 GB of memory. Ctrl-C stops it, and the same command resumes."
         )
-        with tqdm(
-            total=run.recipe.steps, desc=run.name, unit=" steps", disable=not progress
-        ) as bar:
-            model = train(
-                run.family,
-                run.shape,
-                run.recipe,
-                out / run.name,
-                device=device,
-                watch=_Watch(bar, say),
-            )
+        seconds = 0.1 if progress else 15
+        with tqdm(total=steps, desc=run.name, unit=" steps", mininterval=seconds) as bar:
+            watch = partial(_show, bar)
+            folder = out / run.name
+            model = train(run.family, run.shape, run.recipe, folder, device=device, watch=watch)
         minutes = model.seconds / 60
         numbers = f"validation CE {model.valid_ce:.4f} nats, {minutes:.1f} min"
         say(f"{run.name}: {numbers}, {model.folder}")
@@ -454,27 +447,8 @@ def train_runs(
     return models
 
 
-@dataclass
-class _Watch:
-    """What shows a training: a bar, or a line now and then if no bar is shown."""
-
-    bar: tqdm
-    say: Callable[[str], None]
-    said: float = -math.inf  # when the last line was
-
-    def __call__(self, row: dict[str, Any]) -> None:
-        """Show a row of the log."""
-        step, steps = row["step"], self.bar.total
-        rate, loss = row["tokens_per_second"], row["loss"]
-        self.bar.set_postfix(loss=loss, tokens_per_s=rate)
-        self.bar.update(step - self.bar.n)
-        now = time.perf_counter()
-        if not self.bar.disable or now - self.said < SAY_EVERY:
-            return
-        self.said = now
-        tokens_left = row["tokens"] / step * (steps - step)
-        left = tokens_left / max(1.0, float(rate))
-        self.say(
-            f"step {step:,} of {steps:,}: loss {float(loss):.2f} nats,"
-            f" {float(rate):,.0f} tokens/s, {left:.0f} s left"
-        )
+def _show(bar: tqdm, row: dict[str, Any]) -> None:
+    """Move a bar to a row of the log."""
+    numbers = {"loss": row["loss"], "tokens_per_s": row["tokens_per_second"]}
+    bar.set_postfix(numbers, refresh=False)
+    bar.update(row["step"] - bar.n)

@@ -106,9 +106,8 @@ def test_pocket_train_trains_what_was_asked_for(rbpkit, tmp_path, monkeypatch, a
         trained.extend(runs)
 
     monkeypatch.setattr("rbpkit_pocket.training.train_runs", train_runs)
-    monkeypatch.setattr("rbpkit_pocket.command.save_losses", lambda out: "drawn")
     status, _, err = rbpkit("pocket", "train", *arguments, "--out", tmp_path / "runs")
-    assert status == 0 and err == "losses: drawn\n"
+    assert status == 0 and not err
     assert [run.name for run in trained] == names
     if "--rate" in arguments:
         assert trained[0].recipe.rate == 0.35
