@@ -16,15 +16,13 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from rbpkit import load_model, measure, plots
 from rbpkit.curves import published_curves
 from rbpkit.errors import InputError
-from rbpkit.fit import Curve
+from rbpkit.fit import curve_of
 from rbpkit.models import LoadedModel
 from rbpkit.tools.rank_view import look
 
@@ -117,8 +115,7 @@ def main(folder: Path) -> None:
             "seconds": f"{manifest.seconds:.0f}",
         }
         rows.append(row)
-        S, value = np.array([manifest.S]), np.array([rbp_1])
-        curves.append(Curve("HumanEval", manifest.family, "RBP_1", (name,), S, value))
+        curves.append(curve_of([result.summary], 1))
     pd.concat(ranks).to_csv(folder / "real_ranks.csv", index=False)
     table = pd.DataFrame(rows)
     print(table.to_string(index=False, float_format="{:.4f}".format))
@@ -130,23 +127,15 @@ def main(folder: Path) -> None:
     points = pd.concat(
         [plots.curve_points("published", published), plots.curve_points("measured", curves)]
     )
-    plots.save(drawn(published, curves), points, str(folder), "real")
+    plots.save(drawn(points), points, str(folder), "real")
 
 
-def drawn(published: list[Curve], measured: list[Curve]) -> Figure:
-    """The published points in the colours of their families, and the measured ones in black."""
-    with plots.style():
-        figure, axes = plt.subplots(figsize=(5.4, 3.8))
-        axes.set(xscale="log", yscale="log", title="HumanEval: the paper's models, and two others")
-        axes.set(xlabel="$S$ (non-embedding parameters)", ylabel=r"$-\log\,\mathrm{RBP}_1$")
-        for curve in published:
-            ink, label = plots.ink_of(curve.family), f"{curve.family} (paper)"
-            axes.plot(curve.S, curve.loss, ink.marker, color=ink.colour, label=label)
-        for curve, marker in zip(measured, "*X", strict=True):
-            axes.plot(curve.S, curve.loss, marker, color="black", label=curve.models[0])
-        plots.plain_log_ticks(axes.yaxis)
-        axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
-    return figure
+def drawn(points: pd.DataFrame) -> Figure:
+    """The published families with their lines, and each measured model by the first of its name."""
+    is_published = points["source"] == "published"
+    first = points["model"].str.partition("-")[0]
+    named = points.assign(family=points["family"].where(is_published, first))
+    return plots.law_figure(named, size=(5.4, 3.8), ylabel=r"$-\log\,\mathrm{RBP}_1$")
 
 
 if __name__ == "__main__":
