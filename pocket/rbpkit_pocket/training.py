@@ -13,7 +13,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -273,65 +273,61 @@ def run_steps(
     if finished is not None:
         return finished
     network = model()
-    at = _Progress(network, make_optimizer(network, recipe))
-    _load_checkpoint(folder, key, at)
+    optimizer = make_optimizer(network, recipe)
+    log = _resume(folder / "checkpoint.pt", key, network, optimizer)
+    first_step, seconds_before = (log[-1]["step"], float(log[-1]["seconds"])) if log else (0, 0.0)
     unit, units_a_step = a_step
-    first_step, seconds_before = at.step, at.seconds
     began = saved = time.perf_counter()
     # Since the last row of the log. Tensors, because to read a number is to wait for the device.
     losses: list[Tensor] = []
-    while at.step < recipe.steps:
-        rate = recipe.rate_at(at.step, width)
-        losses.append(_take_step(at, loss(network, at.step), rate, recipe.clip))
-        is_last = at.step == recipe.steps
-        if at.step % LOG_EVERY and not is_last:
+    for steps in range(first_step + 1, recipe.steps + 1):
+        rate = recipe.rate_at(steps - 1, width)
+        losses.append(_take_step(loss(network, steps - 1), network, optimizer, rate, recipe.clip))
+        is_last = steps == recipe.steps
+        if steps % LOG_EVERY and not is_last:
             continue
         mean_loss = float(torch.stack(losses).mean())
         losses.clear()
         if not math.isfinite(mean_loss):
-            raise InputError(f"training diverged at step {at.step}: lower the rate of {recipe}")
+            raise InputError(f"training diverged at step {steps}: lower the rate of {recipe}")
         now = time.perf_counter()
-        at.seconds = seconds_before + now - began
-        units_a_second = (at.step - first_step) * units_a_step / (now - began)
+        units_a_second = (steps - first_step) * units_a_step / (now - began)
         row = {
-            "step": at.step,
-            unit: at.step * units_a_step,
+            "step": steps,
+            unit: steps * units_a_step,
             "rate": f"{rate:.6g}",
             "loss": f"{mean_loss:.5f}",
-            "valid_ce": f"{valid(network):.5f}" if _validates(at.step, recipe.steps) else "",
+            "valid_ce": f"{valid(network):.5f}" if _validates(steps, recipe.steps) else "",
             f"{unit}_per_second": f"{units_a_second:.0f}",
-            "seconds": f"{at.seconds:.1f}",
+            "seconds": f"{seconds_before + now - began:.1f}",
         }
-        at.log.append(row)
-        write_whole(folder, {"log.csv": pd.DataFrame(at.log).to_csv(index=False).encode()})
+        log.append(row)
+        write_whole(folder, {"log.csv": pd.DataFrame(log).to_csv(index=False).encode()})
         watch(row)
         # Only at a logged step, so that no mean of the log is of part of its steps.
         if now - saved > CHECKPOINT_SECONDS or is_last:
-            _save_checkpoint(folder, key, at)
+            _save_checkpoint(folder, key, network, optimizer, log)
             saved = now
-    return _finish(folder, key, at, valid, tokenizer)
+    rounded = _save(network, tokenizer, folder / "model")
+    # The CE is that of the weights as they ship, rounded to half precision.
+    valid_ce, last_row = valid(rounded.float()), log[-1]
+    numbers = (valid_ce, float(last_row["loss"]), float(last_row["seconds"]))
+    trained = TrainedModel(folder / "model", *numbers)
+    result = json.dumps({**asdict(trained), "folder": "model", "key": key})
+    write_whole(folder, {"result.json": result.encode()})
+    return trained
 
 
-@dataclass
-class _Progress:
-    """How far a run has come: steps taken, seconds that it took, and the rows of its log."""
-
-    network: PreTrainedModel
-    optimizer: torch.optim.Optimizer
-    step: int = 0
-    seconds: float = 0.0
-    log: list[dict[str, Any]] = field(default_factory=list)
-
-
-def _take_step(at: _Progress, loss: Tensor, rate: float, clip: float) -> Tensor:
+def _take_step(
+    loss: Tensor, network: nn.Module, optimizer: torch.optim.Optimizer, rate: float, clip: float
+) -> Tensor:
     """One step down the gradient of a loss, at a learning rate; returns the loss as it was."""
-    for group in at.optimizer.param_groups:
+    for group in optimizer.param_groups:
         group["lr"] = rate
     loss.backward()
-    nn.utils.clip_grad_norm_(at.network.parameters(), clip)
-    at.optimizer.step()
-    at.optimizer.zero_grad(set_to_none=True)
-    at.step += 1
+    nn.utils.clip_grad_norm_(network.parameters(), clip)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
     return loss.detach()
 
 
@@ -341,34 +337,38 @@ def _validates(step: int, steps: int) -> bool:
     return step == steps or logged % max(1, every) == 0
 
 
-def _load_checkpoint(folder: Path, key: dict[str, Any], at: _Progress) -> None:
-    """Go on from a run's last checkpoint, if it has one."""
-    checkpoint = folder / "checkpoint.pt"
+def _save_checkpoint(
+    folder: Path,
+    key: dict[str, Any],
+    network: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+    log: list[dict[str, Any]],
+) -> None:
+    """Write all that a run needs to go on from its last row of the log."""
+    states = {"model": network.state_dict(), "optimizer": optimizer.state_dict()}
+    data = io.BytesIO()
+    torch.save({"key": key, "log": log, **states}, data)
+    write_whole(folder, {"checkpoint.pt": data.getvalue()})
+
+
+def _resume(
+    checkpoint: Path,
+    key: dict[str, Any],
+    network: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+) -> list[dict[str, Any]]:
+    """Go on from a run's last checkpoint, if it has one; returns the log so far."""
     if not checkpoint.is_file():
-        return
+        return []
     with reason(f"{checkpoint}: damaged; remove it and train again"):
-        state = torch.load(checkpoint, map_location=at.network.device, weights_only=True)
+        state = torch.load(checkpoint, map_location=network.device, weights_only=True)
         if state["key"] != key:
             raise InputError(
                 f"{checkpoint} was made by another recipe: remove it or train elsewhere"
             )
-        at.network.load_state_dict(state["model"])
-        at.optimizer.load_state_dict(state["optimizer"])
-        at.step, at.seconds, at.log = state["step"], state["seconds"], state["log"]
-
-
-def _save_checkpoint(folder: Path, key: dict[str, Any], at: _Progress) -> None:
-    state = {
-        "key": key,
-        "step": at.step,
-        "seconds": at.seconds,
-        "log": at.log,
-        "model": at.network.state_dict(),
-        "optimizer": at.optimizer.state_dict(),
-    }
-    data = io.BytesIO()
-    torch.save(state, data)
-    write_whole(folder, {"checkpoint.pt": data.getvalue()})
+        network.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        return state["log"]
 
 
 def _finished(folder: Path, key: dict[str, Any]) -> TrainedModel | None:
@@ -380,26 +380,6 @@ def _finished(folder: Path, key: dict[str, Any]) -> TrainedModel | None:
     if result.pop("key") != key:
         return None
     return TrainedModel(**{**result, "folder": folder / result["folder"]})
-
-
-def _finish(
-    folder: Path,
-    key: dict[str, Any],
-    at: _Progress,
-    valid: Callable[[PreTrainedModel], float],
-    tokenizer: PreTrainedTokenizerBase | ProcessorMixin,
-) -> TrainedModel:
-    """Write the model in half precision, and the result; its CE is that of the rounded weights."""
-    rounded = _save(at.network, tokenizer, folder / "model")
-    last_row = at.log[-1]
-    numbers = {
-        "valid_ce": valid(rounded.float()),
-        "train_loss": float(last_row["loss"]),
-        "seconds": float(last_row["seconds"]),
-    }
-    result = json.dumps({"folder": "model", **numbers, "key": key})
-    write_whole(folder, {"result.json": result.encode()})
-    return TrainedModel(folder / "model", **numbers)
 
 
 def _save(
