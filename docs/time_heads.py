@@ -17,7 +17,6 @@ from collections.abc import Callable
 from datetime import date
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,7 +26,13 @@ from rbpkit.kernels.head_plan import chunk_rows
 from rbpkit.ranking import counting_path, token_ranks
 from rbpkit.writing import write_whole
 
-SHAPES = ((256, 50_257, 2048), (768, 50_257, 2048), (256, 262_144, 512), (192, 4_096, 8192))
+Shape = tuple[int, int, int]
+SHAPES: list[Shape] = [
+    (256, 50_257, 2048),
+    (768, 50_257, 2048),
+    (256, 262_144, 512),
+    (192, 4_096, 8192),
+]
 """Width d of the states, vocabulary V, tokens."""
 WAYS = {
     "ranks": {},
@@ -90,36 +95,29 @@ def times(d: int, V: int, T: int, dtype: torch.dtype, device: str) -> tuple[list
     return medians, 1e3 * statistics.median(of_product)
 
 
-def architectures() -> dict[str, dict[str, Any]]:
-    """The numbers of the paper's models that decide the shapes of their weights, by hub id."""
+def paper_shapes() -> list[Shape]:
+    """The shapes of the output matrices of the paper's 24 models, each once."""
     lines = (resources.files("rbpkit") / "data/paper/architectures.jsonl").read_text("ascii")
-    rows = map(json.loads, lines.splitlines())
-    return {row.pop("hub_id"): row for row in rows}
-
-
-def shape_of(name: str, tokens: int) -> tuple[int, int, int]:
-    """Width of the output matrix, its rows, and tokens, for a model of the paper."""
-    config = AutoConfig.for_model(**architectures()[name])
-    d = getattr(config, "word_embed_proj_dim", config.hidden_size)  # OPT-350m's head
-    return d, config.vocab_size, tokens
+    shapes = []
+    for row in map(json.loads, lines.splitlines()):
+        config = AutoConfig.for_model(**row)
+        d = getattr(config, "word_embed_proj_dim", config.hidden_size)  # OPT-350m's head
+        shapes.append((d, config.vocab_size, 8192))
+    return list(dict.fromkeys(shapes))
 
 
 def main() -> None:
     """A row for each shape, printed and kept in --out; a row that is there is not timed again."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shapes", nargs="+", help="paper: all 24; or hub ids of its models")
+    parser.add_argument("--shapes", default="small", choices=["small", "paper"])
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"])
-    parser.add_argument("--tokens", type=int, default=8192, help="ranked in a call")
     parser.add_argument("--out", type=Path, help="a Markdown file that keeps the rows")
     asked = parser.parse_args()
-    shapes = SHAPES
-    if asked.shapes is None:
+    shapes = paper_shapes()
+    if asked.shapes == "small":
         torch.set_num_threads(1)
-    else:
-        names = list(architectures()) if asked.shapes == ["paper"] else asked.shapes
-        # Models of one shape are timed once
-        shapes = tuple(dict.fromkeys(shape_of(name, asked.tokens) for name in names))
+        shapes = SHAPES
     place = f"{platform.machine()} cpu, threads: {torch.get_num_threads()}"
     if asked.device != "cpu":
         place = torch.cuda.get_device_name(asked.device)

@@ -147,7 +147,9 @@ def tokens_data() -> dict[str, Any]:
             models.append(about)
             runs.append(real["texts"])
     places: dict[str, int] = {}
-    short = [[[_short(token, places) for token in tokens] for tokens in run] for run in runs]
+    short = []
+    for run in runs:
+        short.append([_short_tokens(tokens, places) for tokens in run])
     return {
         "models": models,
         "runs": short,
@@ -159,17 +161,20 @@ def tokens_data() -> dict[str, Any]:
     }
 
 
-def _short(token: dict[str, Any], places: dict[str, int]) -> list[Any]:
-    """A token as numbers: piece, rank, p, and of the likeliest tokens each piece and 10,000 p.
+def _short_tokens(tokens: list[dict[str, Any]], places: dict[str, int]) -> list[list[Any]]:
+    """Tokens as numbers: piece, rank, p, and of the likeliest tokens each piece and 10,000 p.
 
     places: the pieces so far, in order; a new one is added.
     """
-    numbers = [places.setdefault(token["piece"], len(places))]
-    if "rank" in token:
-        numbers += [token["rank"], token["p"]]
-        for piece, p in token["top"]:
-            numbers += [places.setdefault(piece, len(places)), round(1e4 * p)]
-    return numbers
+    short = []
+    for token in tokens:
+        numbers = [places.setdefault(token["piece"], len(places))]
+        if "rank" in token:
+            numbers += [token["rank"], token["p"]]
+            for piece, p in token["top"]:
+                numbers += [places.setdefault(piece, len(places)), round(1e4 * p)]
+        short.append(numbers)
+    return short
 
 
 # name -> title, its still picture in words, the data

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -246,9 +246,7 @@ def batch_of(step: int, size: int) -> tuple[np.ndarray, list[Tensor]]:
     return pictures("train", turn)[rows], [names[row] for row in rows]
 
 
-def train_captioner(
-    captioner: GlyphCaptioner, folder: Path, watch: Callable[[dict], None] = lambda row: None
-) -> TrainedModel:
+def train_captioner(captioner: GlyphCaptioner, folder: Path) -> TrainedModel:
     """Train a captioner into `folder`, as `rbpkit_pocket.training.train` does a pocket model."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
@@ -267,7 +265,7 @@ def train_captioner(
         loss=loss,
         valid=captioner_ce,
         tokenizer=make_processor(),
-        watch=watch,
+        watch=lambda row: None,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,7 +51,7 @@ from rbpkit.text_files import (
     value_in,
 )
 from rbpkit_pocket import paths
-from rbpkit_pocket.picture_files import Picture, pictures_fingerprint, source_inside, undecoded
+from rbpkit_pocket.picture_files import Picture, source_inside, undecoded
 
 GLYPH_CORPORA = ("glyphs", "glyphs-shuffled", "glyphs-blank", "glyphs-seen")
 """Pictures with captions: characters of the test split; the same with each other's pictures; the
@@ -65,7 +66,8 @@ _CAN_BE_READ = "picture and text have to be one sequence, as in LLaVA"
 class Captions(Corpus):
     """A corpus whose documents are captions; pictures: what each of them is a caption of.
 
-    Its fingerprint is `pictures_fingerprint`. Raises InputError for a picture that cannot be read.
+    The fingerprint is that of the texts with each picture's size and RGB pixels, so every picture
+    is read once. Raises InputError for one that cannot be.
     """
 
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
@@ -73,8 +75,11 @@ class Captions(Corpus):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fingerprint = pictures_fingerprint(self.fingerprint, self.pictures)
-        object.__setattr__(self, "fingerprint", fingerprint)
+        digest = hashlib.sha256(self.fingerprint.encode())
+        for picture in self.pictures:
+            pixels = picture.read()
+            digest.update(f"{pixels.size}".encode() + pixels.tobytes())
+        object.__setattr__(self, "fingerprint", digest.hexdigest())
 
 
 def captions_of(

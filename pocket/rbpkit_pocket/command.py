@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.types import PositiveInt
+from cyclopts.types import NonNegativeInt, PositiveFloat, PositiveInt
 
 from rbpkit.errors import InputError
 from rbpkit.tools.cli.app import new_app, say
@@ -43,10 +43,12 @@ def train(
     family: Annotated[str | None, Parameter(help="The family, as pythia.")] = None,
     ablation: Annotated[str | None, Parameter(help="An ablation, or NAME-seedN, instead.")] = None,
     out: Annotated[Path, Parameter(help="The folder of the runs.")] = Path("out/pocket-runs"),
-    size: Annotated[int | None, Parameter(help="0 is the smallest; by default all.")] = None,
+    size: Annotated[
+        NonNegativeInt | None, Parameter(help="0 is the smallest; by default all.")
+    ] = None,
     device: Annotated[str, Parameter(help="cpu or cuda.")] = "cpu",
     tokens: Annotated[PositiveInt | None, Parameter(help="For a shorter run.")] = None,
-    rate: Annotated[float | None, Parameter(help="c of the peak rate c / width.")] = None,
+    rate: Annotated[PositiveFloat | None, Parameter(help="c of the peak rate c / width.")] = None,
 ) -> None:
     """Train pocket models from scratch, going on from the last checkpoint of an earlier run.
 
@@ -72,13 +74,8 @@ def _runs_of_family(
 ) -> tuple[recipes.Run, ...]:
     """All sizes of a family or one of them, with what was changed in their recipe."""
     family = families.family_named(family)
-    changes: dict[str, int | float] = {}
-    if tokens is not None:
-        changes["tokens"] = tokens
-    if rate is not None:
-        if not 0 < rate < float("inf"):
-            raise InputError(f"--rate must be a positive number, not {rate}")
-        changes["rate"] = rate
+    asked = {"tokens": tokens, "rate": rate}
+    changes = {name: value for name, value in asked.items() if value is not None}
     runs = recipes.runs_of(family, **changes)
     if size is None:
         return runs

@@ -81,7 +81,14 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
 
     Raises InputError for an unknown name, or if one of the packages is not installed.
     """
-    fingerprint, entries = _listed(corpus, split)
+    if corpus not in PACKAGE_CORPORA or split not in SPLITS:
+        raise InputError(
+            f"no pocket corpus {corpus!r}, split {split!r}: "
+            f"corpora are {', '.join(PACKAGE_CORPORA)}, splits {', '.join(SPLITS)}"
+        )
+    lists = read_lists()
+    listed = lists["documents"][corpus][split]
+    entries = [(lists["files"][number], name) for number, name in listed["entries"]]
     texts_of: dict[tuple[str, str], str] = {}
     for file in dict(entries):
         for document in documents_of_file(file):
@@ -93,7 +100,7 @@ def load_pocket_documents(corpus: str, split: str = "test") -> PocketDocuments:
         documents=texts,
         files=tuple(file for file, _ in present),
         fingerprint=text_fingerprint(texts),
-        fingerprint_expected=fingerprint,
+        fingerprint_expected=listed["fingerprint"],
         missing=len(entries) - len(present),
     )
 
@@ -106,19 +113,6 @@ def read_lists() -> dict[str, Any]:
     file, name], ...]}}}}
     """
     return json.loads(gzip.decompress(paths.DOCUMENTS.read_bytes()))
-
-
-def _listed(corpus: str, split: str) -> tuple[str, list[tuple[str, str]]]:
-    """The expected fingerprint of a split, and the file and name of each of its documents."""
-    if corpus not in PACKAGE_CORPORA or split not in SPLITS:
-        raise InputError(
-            f"no pocket corpus {corpus!r}, split {split!r}: "
-            f"corpora are {', '.join(PACKAGE_CORPORA)}, splits {', '.join(SPLITS)}"
-        )
-    lists = read_lists()
-    listed = lists["documents"][corpus][split]
-    entries = [(lists["files"][number], name) for number, name in listed["entries"]]
-    return listed["fingerprint"], entries
 
 
 @cache

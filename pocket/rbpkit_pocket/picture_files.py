@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 from collections.abc import Iterable, Mapping
@@ -108,15 +107,3 @@ def undecoded(rows: Iterable[Any], image: str) -> Iterable[Any]:
 
     encoded: Any = rows
     return encoded.cast_column(image, datasets.Image(decode=False))
-
-
-def pictures_fingerprint(texts: str, pictures: Iterable[Picture]) -> str:
-    """sha256 (hex) over the fingerprint of the texts and each picture's size and RGB pixels.
-
-    So every picture is read once. Raises InputError for one that cannot be.
-    """
-    digest = hashlib.sha256(texts.encode())
-    for picture in pictures:
-        pixels = picture.read()
-        digest.update(f"{pixels.size}".encode() + pixels.tobytes())
-    return digest.hexdigest()

@@ -126,12 +126,19 @@ def curve_over_entropy(jobs: Sequence[Job], sums: Sequence[np.ndarray]) -> Curve
 
 def hit_curves(jobs: Sequence[Job]) -> dict[int, Curve]:
     """G_k(h): the hit rate at rank k, given h."""
-    return {k: curve_over_entropy(jobs, [job.hits[k] for job in jobs]) for k in KS}
+    return _of_each_k(jobs, [job.hits for job in jobs])
 
 
 def mass_curves(jobs: Sequence[Job]) -> dict[int, Curve]:
     """The models' own mass on their k most likely tokens, given h."""
-    return {k: curve_over_entropy(jobs, [job.mass[k] for job in jobs]) for k in KS}
+    return _of_each_k(jobs, [job.mass for job in jobs])
+
+
+def _of_each_k(jobs: Sequence[Job], sums: Sequence[dict[int, np.ndarray]]) -> dict[int, Curve]:
+    curves = {}
+    for k in KS:
+        curves[k] = curve_over_entropy(jobs, [of_job[k] for of_job in sums])
+    return curves
 
 
 def loss_curve(jobs: Sequence[Job]) -> Curve:
@@ -219,7 +226,10 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
 def exponents(jobs: Sequence[Job], y: Callable[[Job, int], float]) -> dict[int, float]:
     """eps_k: the slope of y_k, measured or predicted, on ln CE."""
     log_CE = [np.log(job.CE) for job in jobs]
-    return {k: slope(log_CE, [y(job, k) for job in jobs]) for k in KS}
+    slopes = {}
+    for k in KS:
+        slopes[k] = slope(log_CE, [y(job, k) for job in jobs])
+    return slopes
 
 
 def kappas(jobs: Sequence[Job]) -> dict[int, float]:

@@ -105,7 +105,7 @@ def exponent_errors(
     known: text -> eps_k, whose mean is H.
     """
     measured = exponents(jobs, Job.y)
-    rival = {k: float(np.mean([eps[k] for eps in known.values()])) for k in KS}
+    rival = pd.DataFrame(known).mean(axis="columns").to_dict()
     predicted = {"D": exponents(jobs, by_zipf), "H": rival, "B": exponents(jobs, own_mass)}
     errors = {}
     for name, eps in predicted.items():
@@ -320,7 +320,11 @@ def own_and_other_loss(runs: Sequence[Job], known: Jobs) -> pd.DataFrame:
 
 def calibration_errors(jobs: Sequence[Job]) -> dict[int, float]:
     """The mean over models of B - y, percent, at each level."""
-    return {k: 100 * float(np.mean([own_mass(job, k) - job.y(k) for job in jobs])) for k in LEVELS}
+    errors = {}
+    for k in LEVELS:
+        of_models = [own_mass(job, k) - job.y(k) for job in jobs]
+        errors[k] = 100 * float(np.mean(of_models))
+    return errors
 
 
 def spread_of_hit_rates(jobs: Jobs, texts: Sequence[str] = KNOWN_TEXTS) -> np.ndarray:
