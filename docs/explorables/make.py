@@ -181,12 +181,14 @@ def _short_tokens(tokens: list[dict[str, Any]], places: dict[str, int]) -> list[
 PAGES: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "tokens": (
         "The same text under growing models",
-        "Tokens of a function, coloured by rank; below, the queue before a token, and the law.",
+        "A function whose tokens are coloured by rank; below, the queue before a token, and the"
+        " law.",
         tokens_data,
     ),
     "law": (
         "Lay the line yourself",
-        "The paper's Pythias on Wikipedia: -log RBP_1 against size, and a line to move.",
+        "The paper's Pythias on Wikipedia: -log RBP_1 against size, and a line to lay through"
+        " them.",
         law_data,
     ),
     "knee": (
