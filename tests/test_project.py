@@ -39,10 +39,10 @@ MAY_HOLD = {
     "rbpkit/tools": 906,  # a table of scores that has a token twice: 2
     "rbpkit/tools/study": 978,  # an address without a Ray cluster: 2
     "rbpkit/tools/cli": 876,  # of several models each may fail, found or not: 11
-    "pocket": 5_171,
+    "pocket": 4_776,
     "notebooks/rbpkit_notebooks": 6_128,
     "tests": 8_975,
-    "docs": 1_826,
+    "docs": 1_695,
 }
 
 # Modules of rbpkit/ above 400 lines, each with the reason why it is one.
