@@ -17,6 +17,15 @@ import check
 
 ROOT = Path(__file__).resolve().parents[1]
 MATHJAX = "sphinx-mathjax-offline"  # on PyPI; carries MathJax 3.2.2
+# What formulas in TeX need; the one script with all of MathJax has half as much again.
+MATHJAX_PARTS = (
+    "/mathjax/startup.js",
+    "/core.js",
+    "/input/tex.js",
+    "/chtml.js",
+    "/chtml/fonts/tex.js",
+)
+NEEDED = ("sphinx", "myst-nb", "sphinx-book-theme", MATHJAX)
 NOTICE = """MathJax 3.2.2, https://www.mathjax.org, Apache License 2.0
 https://www.apache.org/licenses/LICENSE-2.0
 """
@@ -30,11 +39,25 @@ FIRST_PAGE = """<!doctype html><html lang="en"><title>rbpkit</title><link rel="i
 """
 
 
+def missing() -> list[str]:
+    """Packages that the build needs and that are not installed."""
+    gone = []
+    for name in NEEDED:
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            gone.append(name)
+    return gone
+
+
 def copy_mathjax(target: Path) -> None:
-    """MathJax's script for TeX and its fonts, from the installed package; the whole has 24 MB."""
-    source = metadata.distribution(MATHJAX).locate_file(f"{MATHJAX}/static/mathjax")
-    shutil.copytree(f"{source}/output/chtml/fonts", target / "output/chtml/fonts")
-    shutil.copy(f"{source}/tex-chtml.js", target)
+    """MathJax's scripts and its fonts, from the installed package."""
+    for part in metadata.files(MATHJAX) or ():
+        text = part.as_posix()
+        if text.endswith((*MATHJAX_PARTS, ".woff")) and "/mathjax/" in text:
+            goal = target / text.split("/static/mathjax/")[1]
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(part.locate(), goal)
     (target / "NOTICE.txt").write_text(NOTICE, encoding="utf-8")
 
 
@@ -71,6 +94,12 @@ def lighten(site: Path) -> None:
 
 def main() -> int:
     """Build with warnings as errors, add what is no page, check; 0 if all is well."""
+    if gone := missing():
+        print(
+            f"site: {', '.join(gone)} not installed; pip install -c constraints.txt -e '.[site]'",
+            file=sys.stderr,
+        )
+        return 2
     sys.path.append(str(ROOT / "docs/explorables"))
     import options
     from sphinx.cmd.build import main as sphinx

@@ -18,6 +18,7 @@ RAW = {
     "raw formula": re.compile(r"\\[(\[]|\\[a-zA-Z]{2,}\b|\$\$|\$\\?[A-Za-z][^$\n]{0,60}\$"),
 }
 AS_TYPED = ("script", "style", "pre", "code", "template")
+PADDED = re.compile(r"\.cell_output td\b[^{}]*\{[^}]*padding")
 LOADED_LINKS = {"stylesheet", "preload", "icon", "modulepreload", "preconnect"}
 
 
@@ -38,6 +39,7 @@ class Page:
         # An icon may have an empty text: the words next to it say the same.
         self.images = [(str(tag.get("src", "")), tag.get("alt")) for tag in soup.select("img")]
         self.formulas = bool(soup.select(".math"))  # any that MathJax must set
+        self.tables = bool(soup.select(".dataframe"))  # any with a cell's output
         for tag in soup.select(", ".join((*AS_TYPED, ".math"))):
             tag.extract()
         self.text = [str(string) for string in soup.strings]
@@ -69,8 +71,14 @@ def faults(site: Path) -> list[str]:
         name = path.relative_to(site)
         found += [f"{name}: {fault}" for fault in _faults_of(page, read, site)]
 
+    sheets = {}
     for path in site.rglob("*.css"):
-        text = path.read_text(encoding="utf-8", errors="replace")
+        sheets[path] = path.read_text(encoding="utf-8", errors="replace")
+    has_tables = any(page.tables for page in read.values())
+    is_padded = any(PADDED.search(text) for text in sheets.values())
+    if has_tables and not is_padded:
+        found.append("table cells touch: no sheet has a padding for `.cell_output td`")
+    for path, text in sheets.items():
         if match := FAR_SHEET.search(text):
             found.append(f"{path.relative_to(site)}: loads from another host ({match[0]})")
     return found

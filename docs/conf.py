@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the tests read this file without Sphinx
+    from docutils import nodes
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +22,7 @@ project = "rbpkit"
 author = "rbpkit contributors"
 copyright = "rbpkit contributors"
 release = version = metadata.version("rbpkit")
+language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.mathjax"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
@@ -28,13 +31,14 @@ include_patterns = ["*.md", "docs/**.md", "figures/*.md", "notebooks/*.ipynb", "
 exclude_patterns = [".*", "**/.ipynb_checkpoints", "docs/class/slides.md"]
 nb_execution_mode = "off"  # the notebooks come executed
 nb_merge_streams = True
-suppress_warnings = ["toc.not_included"]  # solutions and the teacher's pages: others lead there
+nb_number_source_lines = False
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 nb_render_markdown_format = "myst"  # else a table that a cell displays stays raw text
 myst_heading_anchors = 3
 
 # MathJax is part of the site: nothing is loaded from elsewhere.
-mathjax_path = "mathjax/tex-chtml.js"
+mathjax_path = "mathjax/startup.js"
+mathjax3_config = {"loader": {"load": ["input/tex", "output/chtml"]}}
 
 html_theme = "sphinx_book_theme"
 html_title = "rbpkit"
@@ -45,6 +49,8 @@ html_css_files = ["site.css"]
 html_js_files = [("frame.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_use_index = False
+html_last_updated_fmt = None
+templates_path: list[str] = []
 
 html_theme_options: dict[str, Any] = {
     "use_download_button": True,
@@ -82,10 +88,18 @@ FRAME = """<iframe class="explorable" loading="lazy" title="{title}"
 
 <a href="../docs/explorables/{name}.html">{title}, on a page of its own</a>
 """
+# A search for "notebook 03", and for a word of the file's name, finds the notebook first.
+INDEX = """```{{index}} ! notebook {number}
+```
+```{{index}} ! {words}
+```
+
+"""
 TITLES = {
     "figures/table_1": "Table 1, computed from the published points",
     "figures/pocket_table_1": "The pocket models in the form of Table 1",
 }
+ORPHANS = ("docs/solutions/", "docs/class/", "pocket/")  # in no table of contents: pages lead there
 
 
 def page_source(app: Sphinx, name: str, source: list[str]) -> None:
@@ -98,18 +112,34 @@ def page_source(app: Sphinx, name: str, source: list[str]) -> None:
     text = WHOLE_PAGE.sub(r'<a href="\2">\1</a>', source[0])
     if name in TITLES:
         text = f"# {TITLES[name]}\n\n{text}"
+    if name.startswith(ORPHANS):
+        text = f"---\norphan: true\n---\n{text}"
+    if name == root_doc:
+        text = text.replace("%NOTEBOOKS%", each_notebook())
     source[0] = text
+
+
+def each_notebook() -> str:
+    """A line for each notebook: its number, its title, and what docs/notebooks.md says of it."""
+    lines = []
+    table = (ROOT / "docs/notebooks.md").read_text(encoding="utf-8")
+    for name, sentence in re.findall(r"^\| \[(\d\d_\w+)\]\S+ \| (.*?) \|", table, re.MULTILINE):
+        question = sentence.split("? ")[0].rstrip("?") + "?"
+        lines.append(f"- [](../notebooks/{name}.ipynb): {question}")
+    return "\n".join(lines)
 
 
 def add_to_notebook(notebook: dict[str, Any], name: str) -> None:
     """A number in the title, hints that open, explorables in the page, a text for each picture."""
     heading, before = "", ""
-    number = name[:2]
+    number, _, words = name.partition("_")
+    words = re.sub(r"^(section|appendix)_[A-C\d](_\d)?_", "", words)
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
         if found := EXPLORABLE.search(text):
-            page = (PAGES / f"{found[1]}.html").read_text("utf-8")
-            [title] = re.findall(r"<title>(.*)</title>", page)
+            title = re.findall(
+                r"<title>(.*)</title>", (PAGES / f"{found[1]}.html").read_text("utf-8")
+            )[0]
             framed = FRAME.format(name=found[1], title=title)
             cell.update(cell_type="markdown", source=framed, metadata={})
             cell.pop("outputs", None)
@@ -121,7 +151,8 @@ def add_to_notebook(notebook: dict[str, Any], name: str) -> None:
             cell["metadata"].setdefault("mystnb", {})["image"] = image
             continue
         if not heading:
-            text = re.sub("^# ", f"# {number} · ", text, count=1, flags=re.MULTILINE)
+            index = INDEX.format(number=number, words=words.replace("_", " "))
+            text = re.sub("^# ", f"{index}# {number} · ", text, count=1, flags=re.MULTILINE)
             text = re.sub(r"^(# .*)\$(\w)(.*)\$", r"\1*\2*\3", text, flags=re.MULTILINE)
         for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
             heading = title
@@ -138,5 +169,40 @@ def plain_words(text: str) -> str:
     return re.sub(r"[\\*`${}]", "", text)
 
 
+def page_context(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """What a search engine and a link's preview show of a page."""
+    context["title"] = re.sub("<.*?>", "", context.get("title", project))  # k in italics
+    said = {"og:title": html.unescape(context["title"]), "og:type": "article"}
+    if html_baseurl:  # these have to be whole addresses
+        said["og:url"] = f"{html_baseurl}{page}.html"
+        said["og:image"] = f"{html_baseurl}_static/tokens.gif"
+    tags = [
+        f'<meta property="{name}" content="{html.escape(text)}">' for name, text in said.items()
+    ]
+    if doctree is not None:
+        words = first_words(doctree)
+        tags.append(f'<meta name="description" content="{words}">')
+        tags.append(f'<meta property="og:description" content="{words}">')
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
+
+
+def first_words(doctree: nodes.document) -> str:
+    """The first paragraph of a page in which there is a sentence, as plain text."""
+    from docutils import nodes
+
+    for paragraph in doctree.findall(nodes.paragraph):
+        words = plain_words(paragraph.astext())
+        if len(words) > 60:
+            return html.escape(textwrap.shorten(words, 200, placeholder=" ..."))
+    return project
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", page_source)
+    app.connect("html-page-context", page_context, priority=900)

@@ -42,7 +42,7 @@ MAY_HOLD = {
     "pocket": 4_776,
     "notebooks/rbpkit_notebooks": 6_128,
     "tests": 8_975,
-    "docs": 1_695,
+    "docs": 1_798,
 }
 
 # Modules of rbpkit/ above 400 lines, each with the reason why it is one.

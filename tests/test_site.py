@@ -20,6 +20,7 @@ def test_a_notebook_gets_what_its_page_needs():
     first, _, code, live = cells
     assert "# 03 · The law at *k* = 1\n" in first["source"]
     assert ":::{admonition} Hint\n:collapsible: closed\nTake $k$.\n:::" in first["source"]
+    assert "! notebook 03\n" in first["source"]  # a search for it
     assert code["metadata"]["mystnb"]["image"]["alt"] == "Is it S?. Grey."
     assert live["cell_type"] == "markdown"
     assert re.search(r'<iframe [^>]*src="\.\./docs/explorables/law\.html"', live["source"])
