@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import COMMIT, TEXTS, TINY, edit_json, put_on_hub
+from oracle import assert_counted, one_by_one
 from peft import LoraConfig, PromptTuningConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from small_models import paper_configs, small_config, spread_weights
@@ -103,18 +104,7 @@ def test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers(ki
     except InputError as error:
         assert kind not in ALWAYS
         pytest.skip(str(error))
-    n_greater, nll = [], []
-    for document in encoded.documents:
-        ids = torch.from_numpy(document.input_ids.astype(np.int64))[None]
-        rows = model.logits(ids)[0].double()
-        for place in np.flatnonzero(document.scored):
-            row, target = rows[place], ids[0, place + 1]
-            n_greater.append(int((row > row[target]).sum()))
-            nll.append(float(torch.logsumexp(row, 0) - row[target]))
-    # Two ways to the same logits differ in last bits, now and then in a rank by one.
-    moved = np.abs(found["n_greater"] - n_greater)
-    assert moved.max() <= 1 and moved.mean() <= 0.02
-    np.testing.assert_allclose(found["nll"], nll, atol=2e-4)
+    assert_counted(found, one_by_one(model, encoded))
     head = network.get_output_embeddings()
     left_out = set(head.parameters())
     for module in network.modules():
