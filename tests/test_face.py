@@ -23,13 +23,6 @@ def test_public_name_is_found_listed_and_described(name):
         assert found.__name__ == name and found.__module__.startswith("rbpkit.")
 
 
-def test_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'token_rank'"):
-        _ = rbpkit.token_rank
-    with pytest.raises(ImportError, match="token_rank"):
-        exec("from rbpkit import token_rank")
-
-
 # One import after the other in one process, and what may not be loaded by then.
 HEAVY = {"torch", "transformers", "datasets", "pandas", "matplotlib", "pyarrow"}
 LIGHT = "Curve, InputError, Records, fit_curves, fit_power_law, fit_rbp_law"

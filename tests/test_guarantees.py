@@ -14,7 +14,6 @@ GUARANTEES = {
         test_a_tokenizer_that_is_elsewhere test_an_adapter_is_put_on_its_base test_a_gguf_file
         test_jobs_that_differ_in_a_setting_live_side_by_side
         test_a_job_that_was_renamed_by_hand_is_not_another_one
-        test_a_job_is_found_only_with_the_settings_that_were_asked_for
         test_other_settings_and_another_text_are_measured_again
         test_a_prompted_corpus_is_another_job""",
     "weights that are missing, mismatched, unused, NaN or Inf are refused, and prompt adapters": """

@@ -46,33 +46,6 @@ def test_records_equal_a_naive_count(which, request, text_file, tmp_path):
     assert np.ptp(expected[:, 3]) > 100  # the model does rank: not all the same
 
 
-def test_manifest_says_what_was_measured(llama_folder, text_file, tmp_path):
-    model, corpus = load_model(llama_folder), load_corpus(text_file)
-    manifest = measure(model, corpus, tmp_path / "out", max_length=64).summary.manifest
-    assert manifest.model == f"{llama_folder.parent.name}/tiny-llama" and manifest.family == "llama"
-    assert manifest.S == model.S == 2 * (32 * (32 + 16 + 16 + 32) + 3 * 32 * 64 + 2 * 32) + 32
-    assert (manifest.V, manifest.max_length, manifest.dtype) == (4096, 64, "float32")
-    assert manifest.documents == 6 and manifest.skipped_documents == 1  # "x": one token
-    assert manifest.fingerprint == corpus.fingerprint
-    assert manifest.tokens == len(Records.load(next((tmp_path / "out").rglob("*.parquet"))).nll)
-    # The model's context, 128, is shorter than the default of 512.
-    assert measure(model, corpus, tmp_path / "long").summary.manifest.max_length == 128
-
-
-def test_a_job_is_found_only_with_the_settings_that_were_asked_for(
-    llama_folder, text_file, tmp_path
-):
-    for dtype, settings in [
-        ("float32", {"max_length": 64}),
-        ("float32", {"max_length": 40}),
-        ("float32", {"max_length": 64, "stride": 9}),
-        ("bfloat16", {"max_length": 64}),
-    ]:
-        model = load_model(llama_folder, dtype=dtype)
-        assert not measure(model, text_file, tmp_path / "out", **settings).found_done
-        assert measure(model, text_file, tmp_path / "out", **settings).found_done
-
-
 def test_nan_in_a_forward_pass_leaves_nothing(llama_folder, text_file, tmp_path):
     model = load_model(llama_folder)
     weight = model.head.weight.clone()
@@ -308,20 +281,6 @@ def test_the_result_answers_from_the_records(in_memory, tmp_path):
     assert result.rbp(4096, interval=True) == (1, 1)
     with pytest.raises(InputError, match="two documents"):
         measure(network, TEXTS[:1], tokenizer=tokenizer).rbp(1, interval=True)
-
-
-def test_what_is_left_out_is_said(rbpkit, llama_folder, tmp_path):
-    path = tmp_path / "many.txt"
-    path.write_text(LONG)
-    tokens = len(PreTrainedTokenizerFast.from_pretrained(llama_folder)(LONG)["input_ids"])
-    left = f"99 tokens scored in 1 documents; left out: {tokens - 100:,} token(s) past max_length"
-    arguments = ["measure", "--model", llama_folder, "--corpus", path, "--out", tmp_path / "out"]
-    for _ in range(2):  # also of what was done before
-        assert rbpkit(*arguments, "--max-length", 100)[2].count(f"{left}\n") == 1
-    corpus = dataclasses.replace(Corpus.of(TEXTS), available=10_000)
-    said = []
-    measure(llama_folder, corpus, say=said.append)
-    assert " in 5 documents of 10,000; left out: " in said[0]
 
 
 def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, tmp_path):

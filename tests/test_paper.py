@@ -5,7 +5,6 @@ import pytest
 
 from rbpkit import paper
 from rbpkit.curves import published_curves, table1_curves
-from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law, fit_rbp_law
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
@@ -25,11 +24,6 @@ def assert_cell(fit, cell: pd.Series) -> None:
 
 
 # ---- a file
-
-
-def test_a_table_that_is_not_there():
-    with pytest.raises(InputError, match="no table 'table_1' of the paper"):
-        paper.table("table_1")
 
 
 # ---- the tables follow from the points

@@ -11,21 +11,6 @@ DOCS = ROOT / "docs"
 check, conf, options = (docs_module(name) for name in ("check", "conf", "options"))
 
 
-def test_a_notebook_gets_what_its_page_needs():
-    hint = "# The law at $k = 1$\n\n<details><summary>Hint</summary>Take $k$.</details>"
-    cells = [{"cell_type": "markdown", "source": text} for text in (hint, "## Is it $S$?\n\nGrey.")]
-    for source in ("1", 'draw.explorable("law")'):
-        cells.append({"cell_type": "code", "source": source, "metadata": {}, "outputs": []})
-    conf.add_to_notebook({"cells": cells}, "03_section_4_1_k1")
-    first, _, code, live = cells
-    assert "# 03 · The law at *k* = 1\n" in first["source"]
-    assert ":::{admonition} Hint\n:collapsible: closed\nTake $k$.\n:::" in first["source"]
-    assert "! notebook 03\n" in first["source"]  # a search for it
-    assert code["metadata"]["mystnb"]["image"]["alt"] == "Is it S?. Grey."
-    assert live["cell_type"] == "markdown"
-    assert re.search(r'<iframe [^>]*src="\.\./docs/explorables/law\.html"', live["source"])
-
-
 def test_the_page_of_options_has_every_setting_as_it_is_defined():
     assert options.PAGE.read_text(encoding="utf-8") == options.page(), "python docs/options.py"
 

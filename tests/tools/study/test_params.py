@@ -46,34 +46,21 @@ def test_defaults_lists_and_revisions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("text", "says"),
     [
-        ("max_lenght: 12", "max_lenght=12: Extra inputs"),
-        ("max_length: '256'", "max_length="),
-        ("seed: 1\nmax_length: 64\nseed: 2", "seed is there twice"),
-        ("revisions: [v1]", "is not owner/name@revision"),
-        ("revisions: [a/b@1, a/b@2]", "pins something twice"),
-        ("ks: [0", "line 5"),
-        ("ks: " + "[" * 5_000 + "]" * 5_000, "recursion"),
-        ("ks: [0]\nsede: 1", "sede=1: Extra inputs"),  # every fault is told
+        (GOOD + "ks: [0]\nsede: 1", "sede=1: Extra inputs"),  # every fault is told
+        (GOOD + "seed: 1\nmax_length: 64\nseed: 2", "seed is there twice"),
+        (GOOD + "revisions: [v1]", "is not owner/name@revision"),
+        (GOOD + "revisions: [a/b@1, a/b@2]", "pins something twice"),
+        (GOOD + "ks: [0", "line 5"),
+        ("- a\n- b\n", "not a list of `key: value` lines"),
     ],
-    ids=lambda value: value[:20],
 )
-def test_bad_lines_are_one_line_with_file_and_key(tmp_path, line, says):
+def test_bad_lines_are_one_line_with_file_and_key(tmp_path, text, says):
     with pytest.raises(InputError) as caught:
-        load_params(write(tmp_path, GOOD + line + "\n"))
+        load_params(write(tmp_path, text + "\n"))
     message = str(caught.value)
     assert says in message and message.count("study.yaml") == 1 and "\n" not in message
-
-
-@pytest.mark.parametrize("data", [b"", b"- a\n- b\n", b"words", b"source: pocket\n", b"\xff\x00"])
-def test_files_that_are_no_parameter_file(tmp_path, data):
-    path = tmp_path / "study.yaml"
-    with pytest.raises(InputError, match="No such file"):
-        load_params(path)
-    path.write_bytes(data)
-    with pytest.raises(InputError, match=r"study\.yaml"):
-        load_params(path)
 
 
 def test_a_misspelt_parameter_is_named():
