@@ -12,10 +12,13 @@ FILE = ROOT / "notebooks" / "rbpkit_notebooks" / "exercises.yaml"
 EXERCISES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("notebook", EXERCISES)
-def test_the_solutions_open_the_seals_and_nothing_else_does(notebook, capsys):
+@pytest.mark.parametrize("twin", sorted((ROOT / "notebooks" / "py").glob("*.py")), ids=str)
+def test_the_solutions_open_the_seals_and_nothing_else_does(twin, capsys):
+    notebook = twin.name[:2]
+    asked = re.findall(r"^answer_(\d) = None", twin.read_text(encoding="utf-8"), re.MULTILINE)
     [page] = (ROOT / "docs" / "solutions").glob(f"{notebook}_*.md")
     answers = re.findall(r"^answer_(\d) = (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {int(number) for number in asked} == set(EXERCISES[notebook])
     assert {int(number) for number, _ in answers} == set(EXERCISES[notebook])
     check = check_of(notebook)
     for number, right in answers:

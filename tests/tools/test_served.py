@@ -2,10 +2,11 @@
 
 import json
 import shutil
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpx
 import numpy as np
 import pytest
 from conftest import assert_same_columns, content, edit_json, study_file, write_jsonl
@@ -19,44 +20,33 @@ RECORDED = json.loads((Path(__file__).parent / "served_answers.json").read_text(
 MODEL = "qwen-w96-l3"
 
 
+def unchanged(path, content, status):
+    return content, status
+
+
 @pytest.fixture
 def server(monkeypatch):
     """A server that gives the recorded answers, changed by `server.change`; `server.url`."""
+    about = {"id": MODEL, "root": str(paths.MODELS / MODEL), "max_model_len": 257}
+    pages = {"/v1/models": {"data": [about]}, "/version": {"version": "0.32.0"}}
+    pages["/tokenize"] = {"tokens": RECORDED["tokenize"], "count": len(RECORDED["tokenize"])}
+    running = SimpleNamespace(url="http://127.0.0.1:8000/v1", keys=[], change=unchanged)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        running.keys.append(request.headers.get("Authorization"))
+        path = request.url.path
+        content = pages.get(path)
+        if path == "/v1/completions":
+            prompt = json.loads(request.content)["prompt"]
+            content = RECORDED["completions"][" ".join(map(str, prompt))]
+        content, status = running.change(path, content, 200)
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return httpx.Response(status, content=data)
+
+    client = partial(httpx.Client, transport=httpx.MockTransport(answer))
+    monkeypatch.setattr(served.httpx, "Client", client)
     monkeypatch.setattr(served, "PAUSES", (0, 0))
-
-    class Answers(BaseHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-        def answer(self, content, status=200):
-            content, status = self.server.change(self.path, content, status)
-            data = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def do_GET(self):
-            self.server.keys.append(self.headers.get("Authorization"))
-            about = {"id": MODEL, "root": str(paths.MODELS / MODEL), "max_model_len": 257}
-            pages = {"/v1/models": {"data": [about]}, "/version": {"version": "0.32.0"}}
-            self.answer(pages.get(self.path, {}), 200 if self.path in pages else 404)
-
-        def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path == "/tokenize":
-                self.answer({"tokens": RECORDED["tokenize"], "count": len(RECORDED["tokenize"])})
-                return
-            self.answer(RECORDED["completions"][" ".join(map(str, asked["prompt"]))])
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    running.change = lambda path, content, status: (content, status)
-    running.keys = []
-    running.url = f"http://127.0.0.1:{running.server_address[1]}/v1"
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield running
-    running.shutdown()
-    running.server_close()
+    return running
 
 
 @pytest.fixture
@@ -168,7 +158,7 @@ def test_a_sweep_goes_on_when_the_server_that_died_is_back(server, texts, tmp_pa
     status, _, said = rbpkit("sweep", study, "--out", out)
     assert status == 1 and f"failed: {MODEL} on texts.jsonl" in said and "no answer" in said
     assert not content(out)
-    server.change = lambda path, content, status: (content, status)
+    server.change = unchanged
     assert rbpkit("sweep", study, "--out", out)[0] == 0
     assert "done before" in rbpkit("sweep", study, "--out", out)[2]
     undisturbed = measure(server.url, RECORDED["texts"])
@@ -182,8 +172,11 @@ def test_a_sweep_goes_on_when_the_server_that_died_is_back(server, texts, tmp_pa
 def test_no_server_and_settings_of_a_server_without_one(server, texts, tmp_path, rbpkit):
     status, _, said = rbpkit("look", "--model", server.url, "--text", texts)
     assert status == 2 and "a model that runs here" in said
-    server.shutdown()
-    server.server_close()
+
+    def refused(*_):
+        raise httpx.ConnectError("refused")
+
+    server.change = refused
     for address in (server.url, "http://127.0.0.1:a/v1"):
         command = ("measure", "--model", address, "--corpus", texts, "--out", tmp_path)
         status, _, said = rbpkit(*command)
