@@ -17,7 +17,9 @@ from safetensors.torch import load_file, save_file
 from small_models import paper_configs, small_config, spread_weights
 from tokenizers import Tokenizer, pre_tokenizers, processors
 from transformers import (
+    AutoModel,
     AutoModelForCausalLM,
+    AutoModelForImageTextToText,
     BertConfig,
     GPT2Config,
     GPTNeoXConfig,
@@ -25,16 +27,18 @@ from transformers import (
     PreTrainedConfig,
     PreTrainedModel,
 )
+from transformers.models.auto import modeling_auto
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from rbpkit import paper
-from rbpkit.architectures import parameter_counts
+from rbpkit.architectures import active_size, context_of, parameter_counts
 from rbpkit.checkpoints import read_tokenizer
-from rbpkit.corpora import Corpus
+from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure, rank_columns
 from rbpkit.models import find_model, load_model, model_in_memory
+from rbpkit_pocket import families
 from rbpkit_pocket.families import V, load_tokenizer
 
 NEOX = GPTNeoXConfig(**{**TINY, "num_attention_heads": 4})
@@ -44,6 +48,16 @@ LLAMA = LlamaConfig(**TINY, tie_word_embeddings=True)
 
 def size(parameters) -> int:
     return sum(parameter.numel() for parameter in set(parameters))
+
+
+def S_of_layers(model) -> int:
+    """Parameters of the base model without those of the head and of tables of embeddings."""
+    head = model.get_output_embeddings()
+    left_out = set() if head is None else set(head.parameters())
+    for module in model.modules():
+        if isinstance(module, torch.nn.Embedding):
+            left_out.update(module.parameters(recurse=False))
+    return size(set(model.base_model.parameters()) - left_out)
 
 
 def test_published_counts():
@@ -105,13 +119,8 @@ def test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers(ki
         assert kind not in ALWAYS
         pytest.skip(str(error))
     assert_counted(found, one_by_one(model, encoded))
-    head = network.get_output_embeddings()
-    left_out = set(head.parameters())
-    for module in network.modules():
-        if isinstance(module, torch.nn.Embedding):
-            left_out.update(module.parameters(recurse=False))
     if kind not in MORE_THAN_TEXT:
-        assert model.S == size(set(network.base_model.parameters()) - left_out)
+        assert model.S == S_of_layers(network)
     assert model.V == V
 
 
@@ -512,3 +521,93 @@ def test_a_gguf_file(save):
     model.config.num_hidden_layers = 20_000
     model.named_parameters = list  # no weights
     refused(write_gguf(folder / "absurd.gguf", model), '"num_hidden_layers": 20000')
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+def columns(model) -> dict[str, np.ndarray]:
+    corpus = load_corpus("pocket:humaneval", documents=5)
+    return rank_columns(model, encode(corpus, model.tokenizer, max_length=256))
+
+
+@pytest.mark.parametrize("family", ["OPT", "Pythia", "Mamba"])
+def test_the_device_auto_takes_what_is_there(family):
+    """Over one device or several: the same numbers but for last bits."""
+    folder = families.model_folder(family, 0)
+    spread, plain = load_model(folder, device="auto"), load_model(folder)
+    assert spread.device.startswith("cuda" if torch.cuda.is_available() else "cpu")
+    assert (spread.S, spread.V, spread.revision) == (plain.S, plain.V, plain.revision)
+    moved = columns(spread)["n_greater"] != columns(plain)["n_greater"]
+    assert moved.mean() <= 0.01
+
+
+# -- S and the context of every type that can be built small ---------------------------------------
+
+
+READ_PICTURES = sorted(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES)
+
+
+def on_meta(auto, config):
+    with torch.device("meta"):
+        return auto.from_config(config)
+
+
+def S_of_text_model(config) -> int:
+    """S of the model that a captioner's text config describes, alone."""
+    try:
+        return S_of_layers(on_meta(AutoModelForCausalLM, config))
+    except ValueError:
+        return S_of_layers(on_meta(AutoModel, config))
+
+
+def test_S_of_a_captioner_is_that_of_its_text_model_alone():
+    checked = []
+    for kind in READ_PICTURES:
+        try:
+            config = small_config(kind)
+            model = on_meta(AutoModelForImageTextToText, config)
+            text = config.get_text_config(decoder=True)
+            if text.model_type == kind:
+                continue  # the text model has no separate config: below
+            S = parameter_counts(model).S  # first, for a text model built alone changes its config
+            expected = S_of_text_model(text)
+        except Exception:
+            continue  # cannot be built small, or its text model cannot be built alone
+        assert expected == S, kind
+        checked.append(kind)
+    assert len(checked) > 60, checked
+
+
+@pytest.mark.parametrize("auto", [AutoModelForCausalLM, AutoModelForImageTextToText])
+def test_S_of_git_leaves_out_the_tower_inside(auto):
+    model = on_meta(auto, small_config("git"))
+    base = model.git
+    assert parameter_counts(model).S == size(
+        [*base.encoder.parameters(), *base.embeddings.LayerNorm.parameters()]
+    )
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "opt", "bart", "trocr", "whisper", "mpt"])
+def test_a_sequence_may_be_as_long_as_the_context_and_no_longer(kind):
+    model = AutoModelForCausalLM.from_config(small_config(kind)).eval()
+    context = context_of(model.config)
+    ids = torch.randint(6, 256, (1, context + 1))
+    with torch.no_grad():
+        model(input_ids=ids[:, :context], use_cache=False)
+        if kind != "mpt":  # biases for any length
+            with pytest.raises((IndexError, RuntimeError, ValueError)):
+                model(input_ids=ids, use_cache=False)
+
+
+@pytest.mark.parametrize("kind", ["mixtral", "granitemoe", "gpt_oss", "deepseek_v3"])
+def test_S_of_the_experts_that_a_token_uses(kind):
+    model = on_meta(AutoModelForCausalLM, small_config(kind))  # a token uses 2 of 4
+    S = parameter_counts(model).S
+    one_expert = 3 * 32 * (32 if kind == "deepseek_v3" else 64)  # gate, up and down
+    one_expert += (2 * 64 + 32) * (kind == "gpt_oss")  # biases
+    layers = 1 if kind == "deepseek_v3" else 2  # whose first is dense
+    assert active_size(model, S) == S - layers * 2 * one_expert

@@ -19,8 +19,8 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
-from rbpkit.records import Records
-from rbpkit_pocket import families
+from rbpkit.records import Records, load_summaries
+from rbpkit_pocket import captioners, families, paths
 from rbpkit_pocket.captions import captions_of, load_captioner, load_captions
 from rbpkit_pocket.picture_files import Picture
 
@@ -208,3 +208,20 @@ def test_what_does_not_fit_together_is_refused(llava, llama_folder):
     ):
         with pytest.raises(InputError, match=says):
             measure(given, corpus, **options)
+
+
+# -- what ships ------------------------------------------------------------------------------------
+
+
+def test_a_captioner_that_ships_gives_its_numbers_again():
+    pytest.importorskip("matplotlib.ft2font", reason="draws the glyphs")
+    name = captioners.CAPTIONER_SIZES[0].name
+    summaries, ours = load_summaries(paths.CAPTIONER_SUMMARIES), (name, "pocket:glyphs")
+    of_glyphs = {
+        one.manifest.model: one for one in summaries if one.manifest.corpus == "pocket:glyphs"
+    }
+    captions = load_captions("pocket:glyphs", documents=40)
+    again = measure(load_captioner(f"pocket:{name}"), captions).summary
+    assert again.manifest.S == shipped.manifest.S
+    assert again.document_tokens.tolist() == shipped.document_tokens[:40].tolist()
+    assert again.document_nll == pytest.approx(shipped.document_nll[:40], rel=1e-3)
