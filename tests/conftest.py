@@ -17,6 +17,7 @@ from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
 from rbpkit import plugins
+from rbpkit.errors import InputError
 from rbpkit.manifest import checksum
 from rbpkit.records import Records, load_summaries, slug
 from rbpkit.tools.cli import app
@@ -167,6 +168,13 @@ def digests(out: Path) -> dict[str, str]:
         digest = checksum(manifest.to_json().encode(), records.columns())
         found[str(path.relative_to(out))] = digest
     return found
+
+
+def refused(words: str, call, *given, **options) -> None:
+    """The call ends with an InputError of one line that has these words (a regular expression)."""
+    with pytest.raises(InputError, match=words) as caught:
+        call(*given, **options)
+    assert "\n" not in str(caught.value)
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")

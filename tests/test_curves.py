@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from conftest import refused
 from made_summaries import made
 
 from rbpkit import InputError, curves
@@ -50,8 +51,7 @@ def test_a_curve_is_of_one_family_on_one_corpus():
     assert curve_of(models_of(both, "Wiki", "GPT2"), 1).S.tolist() == [10, 100, 1000]
     assert models_of(both, "C4", "GPT2") == []
     for several, there in ((both, "Code / GPT2; Wiki / GPT2; Wiki / OPT"), ([], "nothing")):
-        with pytest.raises(InputError, match=f"there is {there}"):
-            curve_of(several, 1)
+        refused(f"there is {there}", curve_of, several, 1)
 
 
 def test_a_run_has_one_place_on_a_line():
@@ -89,10 +89,8 @@ def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
         other = dataclasses.replace(SMALL, manifest=manifest)
     says = "tokens" if setting == "targets" else setting
     models = [other, MIDDLE, LARGE]
-    with pytest.raises(InputError, match=f"GPT2 on Wiki.*different {says}"):
-        curve_of(models, 1)
-    with pytest.raises(InputError, match=f"Wiki.*different {says}"):
-        curve_of(in_ce(models), 1)
+    refused(f"GPT2 on Wiki.*different {says}", curve_of, models, 1)
+    refused(f"Wiki.*different {says}", curve_of, in_ce(models), 1)
 
 
 # ---- against cross-entropy, and by tokenizers
@@ -116,8 +114,7 @@ def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
         others.append(dataclasses.replace(one, manifest=known))
     mixed = [*models, *others]
     for of_one_line in (mixed, in_ce(mixed)):
-        with pytest.raises(InputError, match="--by-tokenizer"):
-            curve_of(of_one_line, 1)
+        refused("--by-tokenizer", curve_of, of_one_line, 1)
     table = fit_curves(curves_of_all(by_tokenizer(mixed), [1])).table
     assert sorted(set(table["corpus"])) == ["c V4096-2000", "c V4096-ab12cd"]
     assert (table["n"] == len(models)).all()
@@ -148,8 +145,7 @@ def test_a_published_curve_has_the_points_of_its_figure():
     assert (pythia.models[0], pythia.models[-1]) == ("pythia-14m", "pythia-12b")
     assert pythia.value[0] == 0.332869 and len(pythia.models) == 10
     assert len(curves.published_curves(5)["Wiki", "Pythia"].models) == 4  # Figure 9
-    with pytest.raises(InputError, match="no RBP_k at k = 4; it plots k = 1, 2, 3, 5"):
-        curves.published_curves(4)
+    refused("no RBP_k at k = 4; it plots k = 1, 2, 3, 5", curves.published_curves, 4)
 
 
 def test_measured_curves_and_what_is_missing(shipped):

@@ -10,10 +10,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from conftest import docs_module
+from conftest import docs_module, refused
 
 from rbpkit import load_model
-from rbpkit.errors import InputError
 from rbpkit.tools.rank_view import look
 from rbpkit_notebooks import explorables
 from rbpkit_pocket.families import POCKET_CONTEXT, model_folder
@@ -161,7 +160,6 @@ def test_the_page_reads_texts_as_the_package_does(maker, own, tmp_path):
             if any(rank is not None for rank in shown["ranks"]):
                 distances += assert_same_reading(shown, model, text, kind)
                 continue
-            with pytest.raises(InputError, match="token"):
-                look(model, text)
+            refused("token", look, model, text)
         moved = sum(distance > 0 for distance in distances)
         assert len(distances) > 600 and moved <= len(distances) / 100

@@ -24,8 +24,7 @@ GUARANTEES = {
     "logits of the head are the model's own in every dtype, with a cap or scale hard to see": """
         test_ranks_are_those_of_the_models_own_head test_any_other_head_is_left_to_the_model
         test_a_cap_is_found_in_logits_too_small_to_feel_it
-        test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers
-        test_records_equal_a_naive_count""",
+        test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers""",
     "padding changes no rank": "test_a_model_whose_logits_padding_changes_gets_none",
     "S is that of the text decoder": """
         test_a_model_type_has_the_ranks_of_its_own_logits_and_the_S_of_its_layers

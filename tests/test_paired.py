@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import pocket_summaries
+from conftest import pocket_summaries, refused
 from made_summaries import made
 
 from rbpkit.errors import InputError
@@ -44,8 +44,7 @@ def test_from_k_equal_to_V_on_there_is_no_difference():
     table = differences(a, b, (50, 60, 100)).set_index("quantity")
     assert (table.loc["RBP_60":, ["A", "B"]] == 1).all(axis=None)
     assert (table.loc["RBP_60":, ["B-A", "low", "high"]] == 0).all(axis=None)
-    with pytest.raises(InputError, match="RBP_59"):
-        differences(a, b, (59,))
+    refused("RBP_59", differences, a, b, (59,))
 
 
 def test_what_does_not_compare_is_refused(pair):
@@ -61,8 +60,7 @@ def test_what_does_not_compare_is_refused(pair):
     }
     for setting, (value, says) in others.items():
         other = dataclasses.replace(b, manifest=b.manifest.model_copy(update={setting: value}))
-        with pytest.raises(InputError, match=says):
-            differences(a, other, (1,))
+        refused(says, differences, a, other, (1,))
     tokens = b.document_tokens.copy()
     tokens[0] += 1
     with pytest.raises(InputError, match="bytes of its documents"):
@@ -94,8 +92,7 @@ def test_two_tokenizers_are_compared_in_bits_per_byte_of_the_same_text():
     other = size_a + np.tile([20, -20], 10)
     c = under_a_tokenizer(two, "bb", other.tolist())
     assert c.manifest.scored_bytes == a.manifest.scored_bytes
-    with pytest.raises(InputError, match="1% of the text"):
-        differences(a, c, (1,))
+    refused("1% of the text", differences, a, c, (1,))
 
 
 def test_from_the_command_line(rbpkit, shipped, tmp_path):

@@ -5,14 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from conftest import TEXTS, study_file, write_jsonl
+from conftest import TEXTS, refused, study_file, write_jsonl
 from oracle import assert_counted, counted
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
-from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.models import load_model
 from rbpkit.records import load_summaries
@@ -145,5 +144,4 @@ def test_what_cannot_be_is_one_line(rbpkit, llama_folder, rows_file, tmp_path):
     for part, arguments in cases.items():
         status, _, err = rbpkit(*arguments)
         assert status == 2 and part in err.splitlines()[-1], (part, err)
-    with pytest.raises(InputError, match="nothing to use in field 'q'"):
-        Corpus.of(TEXTS, prompt="q")
+    refused("nothing to use in field 'q'", Corpus.of, TEXTS, prompt="q")

@@ -4,12 +4,10 @@ import re
 
 import numpy as np
 import pyarrow.parquet as pq
-import pytest
-from conftest import ROOT
+from conftest import ROOT, refused
 
 from rbpkit import Corpus, load_corpus, load_model, measure
 from rbpkit.encoding import encode
-from rbpkit.errors import InputError
 from rbpkit.ranker import Ranker
 from rbpkit.records import Records, load_summaries
 from rbpkit.summary import Summary
@@ -85,5 +83,4 @@ def test_columns_of_another_form_are_refused(llama_folder, text_file):
         ({"n_greater": lambda batch: half[: batch.tokens]}, "n_greater must be int32"),
         ({"nll": lambda batch: half[: batch.tokens]}, "below ln R"),
     ):
-        with pytest.raises(InputError, match=says):
-            measure(OfAnother(whole, **more), text_file)
+        refused(says, measure, OfAnother(whole, **more), text_file)

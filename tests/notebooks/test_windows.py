@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from conftest import refused
 from made_summaries import made
 
-from rbpkit.errors import InputError
 from rbpkit_notebooks import windows
 
 
@@ -24,8 +24,7 @@ def test_denominator_finds_the_count_that_shares_come_from():
     shares = rng.integers(1, 9001, 12) / 9001
     noisy = shares + rng.uniform(-4e-7, 4e-7, 12)
     assert windows.denominator(noisy, 20_000) == 9001
-    with pytest.raises(InputError, match="up to 9000"):
-        windows.denominator(shares, 9000, reading=1e-9)
+    refused("up to 9000", windows.denominator, shares, 9000, reading=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

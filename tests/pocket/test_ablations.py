@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from conftest import refused
 from made_summaries import records_of
 
-from rbpkit.errors import InputError
 from rbpkit_pocket.ablations import (
     completes_pair,
     load_totals,
@@ -24,8 +24,7 @@ def test_totals_are_those_of_the_summary(shipped, tmp_path):
     whole = totals_of(one)
     assert whole.ce() == one.ce()
     assert all(whole.rbp(int(k)) == one.rbp(int(k)) for k in one.k_grid)
-    with pytest.raises(InputError, match="k = 11"):
-        whole.rbp(11)
+    refused("k = 11", whole.rbp, 11)
 
     save_totals([whole], tmp_path / "totals.jsonl.gz")
     assert load_totals(tmp_path / "totals.jsonl.gz") == [whole]

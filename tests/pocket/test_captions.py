@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 import transformers
-from conftest import TINY, assert_same_columns, write_jsonl
+from conftest import TINY, assert_same_columns, refused, write_jsonl
 from oracle import assert_counted, counted
 from PIL import Image
 from small_models import spread_weights
@@ -179,8 +179,7 @@ def test_no_picture_is_read_by_the_path_in_a_table_unless_its_folder_is_named(ca
     picture = {"bytes": None, "path": str(captions / "pictures/3.png")}
     table = pa.table({"text": ["a"], "image": [picture]})
     pq.write_table(table, tmp_path / "rows.parquet")
-    with pytest.raises(InputError, match="row 1: the picture"):
-        load_captions(tmp_path / "rows.parquet", image="image")
+    refused("row 1: the picture", load_captions, tmp_path / "rows.parquet", image="image")
     load_captions(tmp_path / "rows.parquet", image="image", images=captions)
 
 
@@ -206,8 +205,7 @@ def test_what_does_not_fit_together_is_refused(llava, llama_folder):
         (model, rows, {"stride": 9}, "stride=9"),
         (plain, rows, {}, "reads no pictures"),
     ):
-        with pytest.raises(InputError, match=says):
-            measure(given, corpus, **options)
+        refused(says, measure, given, corpus, **options)
 
 
 # -- what ships ------------------------------------------------------------------------------------
@@ -216,10 +214,9 @@ def test_what_does_not_fit_together_is_refused(llava, llama_folder):
 def test_a_captioner_that_ships_gives_its_numbers_again():
     pytest.importorskip("matplotlib.ft2font", reason="draws the glyphs")
     name = captioners.CAPTIONER_SIZES[0].name
-    summaries, ours = load_summaries(paths.CAPTIONER_SUMMARIES), (name, "pocket:glyphs")
-    of_glyphs = {
-        one.manifest.model: one for one in summaries if one.manifest.corpus == "pocket:glyphs"
-    }
+    named = (name, "pocket:glyphs")
+    summaries = load_summaries(paths.CAPTIONER_SUMMARIES)
+    [shipped] = (one for one in summaries if (one.manifest.model, one.manifest.corpus) == named)
     captions = load_captions("pocket:glyphs", documents=40)
     again = measure(load_captioner(f"pocket:{name}"), captions).summary
     assert again.manifest.S == shipped.manifest.S

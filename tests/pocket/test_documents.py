@@ -3,9 +3,9 @@
 import dataclasses
 
 import pytest
+from conftest import refused
 
 from rbpkit.corpora import load_corpus
-from rbpkit.errors import InputError
 from rbpkit.text_files import text_fingerprint
 from rbpkit_pocket import documents as pocket_documents
 from rbpkit_pocket.documents import (
@@ -53,5 +53,4 @@ def test_documents_that_are_gone_or_changed_are_seen(monkeypatch):
     installed["a.py"] = [f, dataclasses.replace(g, text="another")]
     changed = load_pocket_documents("code")
     assert (changed.documents[0], changed.missing, changed.as_shipped) == ("another", 0, False)
-    with pytest.raises(InputError, match="pocket:code: another text than"):
-        load_corpus("pocket:code")
+    refused("pocket:code: another text than", load_corpus, "pocket:code")

@@ -4,16 +4,13 @@ import math
 
 import pytest
 import torch
-from tokenizers import Tokenizer
+from conftest import refused
 from transformers import AutoModelForCausalLM, Qwen2Config
 
 from rbpkit.architectures import family_of, parameter_counts
-from rbpkit.errors import InputError
-from rbpkit.models import load_model
-from rbpkit_pocket import families, paths, recipes
+from rbpkit_pocket import recipes
 from rbpkit_pocket.ablations import ABLATION_RUNS, run_called
-from rbpkit_pocket.documents import PACKAGE_CORPORA, load_pocket_documents
-from rbpkit_pocket.families import POCKET_CONTEXT, SHAPES, Shape, V, config_of, initial_model
+from rbpkit_pocket.families import SHAPES, Shape, config_of, initial_model
 
 
 def S_by_hand(family: str, shape: Shape) -> int:
@@ -69,26 +66,7 @@ def test_a_run_is_found_by_its_name():
     for name in ("gpt2-w32-l2", "qwen-w64-l4-6m", "mamba-w32-l4-seed3"):
         assert recipes.run_named(name).name == name
     for name in ("nothing", "pythia-w32-l2-3m-seed07", "pythia-w32-l2-seed0"):
-        with pytest.raises(InputError, match=name):
-            run_called(name)
+        refused(name, run_called, name)
 
 
 # --- what ships ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("family", SHAPES)
-def test_a_shipped_folder_loads_and_cuts_text_as_the_tokenizer_that_all_share(family):
-    """transformers chooses a tokenizer by the type of the model, so once for each family."""
-    loaded = load_model(families.model_folder(family, 0), device="cpu")
-    # A state-space model has no longest text.
-    assert (loaded.V, loaded.context) == (V, None if family == "Mamba" else POCKET_CONTEXT)
-    assert loaded.S == S_by_hand(family, SHAPES[family][0])
-    shared = paths.TOKENIZER / "tokenizer.json"
-    for shape in SHAPES[family]:
-        folder = paths.MODELS / families.model_name(family, shape)
-        assert (folder / "tokenizer.json").read_bytes() == shared.read_bytes()
-    texts = ["def f(t):\n    return t\n\n\n  x1 = 12345.678 + XML_Äß"]
-    for corpus in PACKAGE_CORPORA:
-        texts += load_pocket_documents(corpus).documents[:20]
-    own = Tokenizer.from_file(str(shared)).encode_batch(texts)
-    assert loaded.tokenizer(texts, verbose=False)["input_ids"] == [one.ids for one in own]

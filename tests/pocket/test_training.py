@@ -10,12 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from conftest import content
+from conftest import content, refused
 from safetensors import safe_open
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM
 
-from rbpkit.errors import InputError
 from rbpkit.models import load_model
 from rbpkit_pocket import families, recipes, training
 from rbpkit_pocket.documents import PocketDocuments, load_pocket_documents
@@ -56,8 +55,7 @@ def test_the_stream_is_all_documents_shuffled_each_with_an_end(monkeypatch):
         in_order += load(corpus, "valid").documents
     assert after == "" and sorted(documents) == sorted(in_order) and documents != in_order
     missing["code"] = 3
-    with pytest.raises(InputError, match=r"3 documents of pocket:code \(train\)"):
-        training.token_stream.__wrapped__("train")
+    refused(r"3 documents of pocket:code \(train\)", training.token_stream.__wrapped__, "train")
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -192,13 +190,11 @@ def test_a_finished_run_is_not_trained_again(undisturbed, copied):
 
 def test_a_checkpoint_of_another_recipe_or_a_damaged_one_is_refused(copied):
     path, before = copied / "checkpoint.pt", content(copied)
-    with pytest.raises(InputError, match="another recipe"):
-        train("Pythia", SHAPE, dataclasses.replace(TINY, seed=1), copied)
+    refused("another recipe", train, "Pythia", SHAPE, dataclasses.replace(TINY, seed=1), copied)
     assert content(copied) == before
     (copied / "result.json").unlink()
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(InputError, match=r"checkpoint\.pt: damaged"):
-        train("Pythia", SHAPE, TINY, copied)
+    refused(r"checkpoint\.pt: damaged", train, "Pythia", SHAPE, TINY, copied)
 
 
 @pytest.mark.slow

@@ -6,10 +6,9 @@ import re
 import numpy as np
 import pytest
 import yaml
-from conftest import write_jsonl
+from conftest import refused, write_jsonl
 
 from rbpkit.corpora import Corpus, load_corpus
-from rbpkit.errors import InputError
 from rbpkit.measuring import measure
 from rbpkit.records import Records, load_summaries
 
@@ -100,8 +99,7 @@ def test_what_does_not_fit():
     assert scored("one two three " * 9, "four") == scored("six, " + "one two three " * 7, "four")
     assert scored("", "a text without a context")[0] < 0
     for continuation in (" two three four five" * 9, ""):
-        with pytest.raises(InputError, match="does not fit"):
-            scored("one" if continuation else "", continuation)
+        refused("does not fit", scored, "one" if continuation else "", continuation)
 
 
 def made_requests(kind: str, window: int) -> list[Instance]:

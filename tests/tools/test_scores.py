@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import assert_same_columns
+from conftest import assert_same_columns, refused
 from scipy.special import softmax
 
 from rbpkit import fit_curves, load_corpus, load_model, measure
@@ -98,8 +98,7 @@ def scores(**changed: object) -> pd.DataFrame:
     ],
 )
 def test_a_table_that_cannot_be_is_refused(table, says):
-    with pytest.raises(InputError, match=f"mine.*{says}"):
-        measure(ScoreTable(table, **ABOUT), TEXTS)
+    refused(f"mine.*{says}", lambda: measure(ScoreTable(table, **ABOUT), TEXTS))
 
 
 def peeks(ids, logits):
@@ -135,8 +134,7 @@ def test_a_function_with_a_common_slip_is_refused(slip, says):
     ranker.logits = lambda ids: slip(ids, right(ids).copy()).astype(
         np.float16 if "float16" in says else np.float32
     )
-    with pytest.raises(InputError, match=says):
-        measure(ranker, texts, max_length=40)
+    refused(says, measure, ranker, texts, max_length=40)
 
 
 def test_holes_of_a_table_are_counted():
@@ -152,11 +150,9 @@ def test_holes_of_a_table_are_counted():
 
 
 def test_a_table_needs_a_size(tmp_path):
-    with pytest.raises(InputError, match="stride=5: a table"):
-        measure(ScoreTable(scores(), **ABOUT), TEXTS, stride=5)
+    refused("stride=5: a table", measure, ScoreTable(scores(), **ABOUT), TEXTS, stride=5)
     path = tmp_path / "scores.csv"
     scores().to_csv(path)
-    with pytest.raises(InputError, match="give --size"):
-        measure(f"scores:{path}", TEXTS)
+    refused("give --size", measure, f"scores:{path}", TEXTS)
     with pytest.raises(InputError, match="not a table that can be read"):
         load_model(f"scores:{tmp_path}/none.parquet", size=3, vocabulary=9)

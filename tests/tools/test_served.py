@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import httpx
 import numpy as np
 import pytest
-from conftest import assert_same_columns, content, edit_json, study_file, write_jsonl
+from conftest import assert_same_columns, content, edit_json, refused, study_file, write_jsonl
 
 from rbpkit import InputError, Records, load_model, measure
 from rbpkit.tools import served
@@ -92,8 +92,7 @@ def test_another_model_that_answers_at_the_end_is_noticed(server, tmp_path):
         return content, status
 
     server.change = swap
-    with pytest.raises(InputError, match="was another model before"):
-        measure(server.url, RECORDED["texts"], tmp_path)
+    refused("was another model before", measure, server.url, RECORDED["texts"], tmp_path)
     assert not content(tmp_path)
 
 
@@ -105,8 +104,7 @@ def test_no_code_of_a_folder_that_a_server_names_is_run(server, tmp_path, monkey
     (root / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     about = {"id": MODEL, "root": str(root), "max_model_len": 257}
     server.change = _at("/v1/models", {"data": [about]})
-    with pytest.raises(InputError, match="give --size"):
-        load_model(server.url)
+    refused("give --size", load_model, server.url)
     assert not asked and not (tmp_path / "ran").exists()
 
 

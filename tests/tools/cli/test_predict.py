@@ -48,15 +48,6 @@ def test_prediction_is_the_fits_own_and_its_reach_is_said(predict, folder):
     assert err.count("\n") == 2 and warning in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [("--size=-1e6", "must be a positive, finite number"), ("", "give --records with")],
-)
-def test_bad_input_is_one_line_and_status_2(predict, arguments, message):
-    status, out, err = predict(*arguments.split())
-    assert (status, out) == (2, "") and message in err and err.count("\n") == 1
-
-
 def test_too_few_sizes_and_a_law_that_cannot_be_fitted(predict, folder):
     status, out, err = predict("--size", "3e5", "--k", 1, "--k", families.V, *ONE)
     assert status == 0 and "RBP_1 " in out and "RBP_4096" not in out

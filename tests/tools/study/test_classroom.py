@@ -13,9 +13,8 @@ import nbformat
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT
+from conftest import ROOT, refused
 
-from rbpkit.errors import InputError
 from rbpkit.fit import curve_of, fit_power_law, models_of
 from rbpkit.records import load_summaries, slug
 from rbpkit.tools.cli import app
@@ -211,8 +210,7 @@ def test_the_page_has_every_student_answer_and_note(done):
 
 def test_without_hand_ins_nothing_is_run(tmp_path):
     for folder, words in (("missing", "no such folder"), (".", "no parameter files")):
-        with pytest.raises(InputError, match=words):
-            run_class(tmp_path / folder, tmp_path / "out")
+        refused(words, run_class, tmp_path / folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, refused
 
 from rbpkit import paper
 from rbpkit.check import OF_MEASURING, Shown, check_parameters
@@ -69,16 +69,14 @@ def test_a_misspelt_parameter_is_named():
     names["In"].append('# Parameters\ndevice = "cpu"\n')
     check_parameters(names)  # says how a study is measured
     names["In"].append('# Parameters\nfamlies = "OPT"\n')
-    with pytest.raises(InputError, match="famlies='OPT': Extra inputs"):
-        check_parameters(names)
+    refused("famlies='OPT': Extra inputs", check_parameters, names)
     assert Params.model_fields.keys() == Shown.model_fields.keys() | OF_MEASURING
 
 
 def test_no_text_is_enough_for_a_notebook_and_not_for_a_measurement(tmp_path):
     params = load_params(write(tmp_path, GOOD.replace("['pocket:qa']", "[]")))
     assert params.corpus_names == ()
-    with pytest.raises(InputError, match="give corpus_names"):
-        read_corpora(params)
+    refused("give corpus_names", read_corpora, params)
 
 
 def test_the_models_of_a_study(tmp_path):

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, refused
 
 from rbpkit.architectures import parameter_counts
-from rbpkit.errors import InputError
 from rbpkit.fit import fit_power_law
 from rbpkit.manifest import Manifest
 from rbpkit.models import find_model
@@ -151,8 +150,7 @@ def test_train_models_trains_once_and_names_the_models(tmp_path, monkeypatch):
     found, folder = find_model(f"pocket:{name}"), tmp_path / "trained" / name
     assert (found.name, found.revision) == (name, find_model(folder).revision)
     for models in (("pythia-w33-l2-seed1",), (name, "pocket:pythia-w33-l2-seed1")):
-        with pytest.raises(InputError, match="no model pocket:pythia-w33"):
-            train(*models, out=tmp_path / "none")
+        refused("no model pocket:pythia-w33", train, *models, out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -172,14 +170,3 @@ def test_reproduce_draws_what_it_measured(tmp_path, monkeypatch):
     assert (out / "notebooks" / "03_section_4_1_k1.ipynb").is_file()
     assert len(pd.read_csv(out / "comparison.csv")) == 1 + len(study.ks)
     assert before == {path: path.stat().st_mtime_ns for path in (ROOT / "figures").iterdir()}
-
-
-@pytest.mark.slow
-def test_a_study_of_ones_own_takes_every_notebook(tmp_path, llama_folder, text_file):
-    """A family with one model, a file of text: measured, and said what cannot be fitted."""
-    values = {"source": "hub", "model_ids": [str(llama_folder)], "corpus_names": [str(text_file)]}
-    said = []
-    done = reproduce(Params(**values, field="text", device="cpu"), tmp_path, say=said.append)
-    assert done, [line for line in said if line.startswith("failed")]
-    assert not any("compared with the reference" in line for line in said)
-    assert any(line.startswith("no fit: llama, notes.jsonl") for line in said)

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 
 import pytest
-from conftest import digests, edit_json, in_this_process, study_file, write_jsonl
+from conftest import digests, edit_json, in_this_process, refused, study_file, write_jsonl
 
 from rbpkit.errors import InputError
 from rbpkit.tools.study import sweep as sweeping
@@ -200,8 +200,7 @@ def test_on_ray_the_numbers_are_the_same(study, monkeypatch, tmp_path):
 
 def test_without_ray_one_line_says_how_to_install_it(study, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"pip install .*cluster"):
-        sweep(study, tmp_path, engine="ray")
+    refused(r"pip install .*cluster", sweep, study, tmp_path, engine="ray")
 
 
 @pytest.mark.slow
@@ -221,5 +220,4 @@ def test_no_two_jobs_have_one_name_and_an_untrained_model_is_refused(study, tmp_
     with pytest.raises(InputError, match=f"two jobs are called 'models/{SMALL.name} on one"):
         plan(study.model_copy(update={"model_ids": ids}), tmp_path / "out")
     untrained = study.model_copy(update={"model_ids": ("pocket:pythia-w32-l2-seed7",)})
-    with pytest.raises(InputError, match="rbpkit reproduce"):
-        sweep(untrained, tmp_path / "out")
+    refused("rbpkit reproduce", sweep, untrained, tmp_path / "out")
