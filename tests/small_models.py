@@ -5,7 +5,15 @@ from importlib import resources
 from typing import Any
 
 import torch
-from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, PreTrainedModel
+from tokenizers import Tokenizer, models, processors
+from tokenizers.pre_tokenizers import PreTokenizer
+from transformers import (
+    CONFIG_MAPPING,
+    AutoConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
 
 # Names that configs have for one number, by a small value.
 SIZES = {
@@ -42,6 +50,20 @@ def spread_weights(model: PreTrainedModel, std: float = 0.3) -> PreTrainedModel:
         if parameter.ndim > 1:
             torch.nn.init.normal_(parameter, std=std)
     return model
+
+
+def word_tokenizer(words: list[str], cuts: PreTokenizer, template: str) -> PreTrainedTokenizerFast:
+    """One token a word: <s> = 0 and <x> = 1, which are special, then the words; <unk> is last.
+
+    cuts: how a text is cut. template: where <s> and <x> are put around it.
+    """
+    vocabulary = {word: id for id, word in enumerate(["<s>", "<x>", *words, "<unk>"])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = cuts
+    tokenizer.post_processor = processors.TemplateProcessing(
+        template, special_tokens=[("<s>", 0), ("<x>", 1)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="<x>")
 
 
 def small_config(kind: str, **changes: Any) -> PreTrainedConfig:

@@ -8,6 +8,7 @@ from conftest import refused
 
 from rbpkit.corpora import load_corpus
 from rbpkit.errors import InputError
+from rbpkit.fit import relabelled
 from rbpkit.summary import interval, resample, resample_weights
 
 
@@ -69,8 +70,7 @@ def test_resampled_losses_are_counts_by_hand(readme):
 
 def test_what_is_not_paired_is_refused(readme, shipped):
     one, another = readme[:2]
-    manifest = one.manifest.model_copy(update={"fingerprint": "other"})
-    other_text = dataclasses.replace(one, manifest=manifest)
+    other_text = relabelled(one, fingerprint="other")
     other_units = dataclasses.replace(another, document_units=another.document)
     for given, ks, says in (
         (readme, (6,), "RBP_6"),

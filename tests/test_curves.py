@@ -1,6 +1,5 @@
 """Curves: which models are chosen and in what order; the paper's; what is missing and why."""
 
-import dataclasses
 import math
 from functools import partial
 
@@ -9,7 +8,7 @@ import pytest
 from conftest import refused
 from made_summaries import made
 
-from rbpkit import InputError, curves
+from rbpkit import curves
 from rbpkit.fit import (
     by_tokenizer,
     curve_of,
@@ -19,6 +18,7 @@ from rbpkit.fit import (
     in_ce,
     models_of,
     predict_sizes,
+    relabelled,
 )
 
 # ---- the models of a family
@@ -57,11 +57,10 @@ def test_a_curve_is_of_one_family_on_one_corpus():
 def test_a_run_has_one_place_on_a_line():
     runs = [make(S, [1, 2], name=f"{run}/checkpoint-") for run, S in (("a", 30), ("b", 600))]
     assert curve_of(runs, 1).S.tolist() == [30, 600]
-    with pytest.raises(InputError, match="b/checkpoint-600, b/checkpoint-1600: are of one run"):
-        curve_of([*runs, make(600, [1, 1], name="b/checkpoint-1")], 1)
-    again = SMALL.manifest.model_copy(update={"revision": "later"})
-    with pytest.raises(InputError, match="small10, small10: are of one run"):
-        curve_of([*LADDER, dataclasses.replace(SMALL, manifest=again)], 1)
+    other_step = make(600, [1, 1], name="b/checkpoint-1")
+    refused("checkpoint-600, b/checkpoint-1600: are of one run", curve_of, [*runs, other_step], 1)
+    again = relabelled(SMALL, revision="later")
+    refused("small10, small10: are of one run", curve_of, [*LADDER, again], 1)
     by_tokens = [*runs, make(90, [1, 1], name="b/checkpoint-")]  # `fit --x`: each has its own
     assert curve_of(by_tokens, 1).S.tolist() == [30, 90, 600]
 
@@ -85,8 +84,7 @@ def test_models_that_did_not_score_the_same_tokens_are_refused(setting):
     other = make(10, [1, 2], name="small")  # as another tokenizer would cut it
     if setting != "tokens":
         value = "other" if setting == "targets" else 8
-        manifest = SMALL.manifest.model_copy(update={setting: value})
-        other = dataclasses.replace(SMALL, manifest=manifest)
+        other = relabelled(SMALL, **{setting: value})
     says = "tokens" if setting == "targets" else setting
     models = [other, MIDDLE, LARGE]
     refused(f"GPT2 on Wiki.*different {says}", curve_of, models, 1)
@@ -110,8 +108,7 @@ def test_each_tokenizer_has_a_line_of_its_own_when_that_is_asked_for(models):
     others = []
     for one in models:
         name = f"{one.manifest.model}b"
-        known = one.manifest.model_copy(update={"targets": "ab12cd34", "model": name})
-        others.append(dataclasses.replace(one, manifest=known))
+        others.append(relabelled(one, targets="ab12cd34", model=name))
     mixed = [*models, *others]
     for of_one_line in (mixed, in_ce(mixed)):
         refused("--by-tokenizer", curve_of, of_one_line, 1)

@@ -1,5 +1,6 @@
 """Models: S of the paper's 24, every type that can be built small, and what is refused."""
 
+import dataclasses
 import json
 import math
 import re
@@ -532,6 +533,15 @@ def test_the_device_auto_takes_what_is_there(family):
     assert spread.device.startswith("cuda" if torch.cuda.is_available() else "cpu")
     assert (spread.S, spread.V, spread.revision) == (plain.S, plain.V, plain.revision)
     moved = columns(spread)["n_greater"] != columns(plain)["n_greater"]
+    assert moved.mean() <= 0.01
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_hidden_states_follow_to_the_heads_device():
+    model = load_model(families.model_folder("Pythia", 0), device="cuda")
+    split = dataclasses.replace(model, head=model.head._replace(weight=model.head.weight.cpu()))
+    # Another device's product: last bits, now and then a rank by one.
+    moved = columns(split)["n_greater"] != columns(model)["n_greater"]
     assert moved.mean() <= 0.01
 
 

@@ -80,6 +80,9 @@ def test_any_other_head_is_left_to_the_model():
         model = made("llama", torch.bfloat16)
         model.lm_head.register_forward_pre_hook(lambda _, given, c=scale: (given[0] * c,))
         assert linear_head(model, "scaled before")[0] is None
+    model = made("llama", torch.float32)
+    model.lm_head.register_forward_hook(lambda _, given, logits: logits + torch.linspace(0, 5, V))
+    assert linear_head(model, "shifted after")[0] is None
     model = made("llama", torch.bfloat16)
     model.lm_head.__class__ = type("Quantised", (torch.nn.Linear,), {})
     assert linear_head(model, "a layer of another kind")[0] is None

@@ -7,8 +7,8 @@ import pytest
 import torch
 from conftest import TEXTS, refused, study_file, write_jsonl
 from oracle import assert_counted, counted
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast
+from small_models import word_tokenizer
+from tokenizers import Regex, pre_tokenizers
 
 from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
@@ -71,18 +71,6 @@ def test_only_the_continuation_is_scored_as_a_naive_loop_says(llama_folder, rows
     assert result.summary.manifest.scored_bytes == len(text.encode()) + space
 
 
-def words(template: str, pattern: str) -> PreTrainedTokenizerFast:
-    """A tokenizer that cuts at a pattern, and puts <s> and <x> where the template says."""
-    pieces = ["a", "b", "\n", "?\n", "?", "\n\n", "c"]
-    vocabulary = {"<s>": 0, "<x>": 1} | {piece: n + 2 for n, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<x>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
-    tokenizer.post_processor = processors.TemplateProcessing(
-        template, special_tokens=[("<s>", 0), ("<x>", 1)]
-    )
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="<x>")
-
-
 @pytest.mark.parametrize("pattern", [r"\?\n|\n\n|.|\n", r".|\n"])
 def test_the_border_is_that_of_the_text_and_not_of_the_tokens_of_the_prompt(pattern):
     """A question mark and a newline may be one token, and so may the newlines of both sides."""
@@ -91,7 +79,9 @@ def test_the_border_is_that_of_the_text_and_not_of_the_tokens_of_the_prompt(patt
         field="a",
         prompt="q",
     )
-    tokenizer = words("<s> $A <x>", pattern)
+    pieces = ["a", "b", "\n", "?\n", "?", "\n\n", "c"]
+    cuts = pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer = word_tokenizer(pieces, cuts, "<s> $A <x>")
     encoded = encode(corpus, tokenizer)
     scored = [
         tokenizer.convert_ids_to_tokens(one.input_ids[1:][one.scored]) for one in encoded.documents

@@ -201,10 +201,8 @@ def test_non_finite_heads_are_named(value, where, softcap, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"hidden": torch.zeros(3, 4, dtype=torch.float64)}, "hidden .*float64"),
         ({"hidden": torch.zeros(3, 5)}, r"unembedding must be \(V, 5\) of"),
         ({"unembedding": torch.zeros(0, 4), "bias": None}, "vocabulary has 0 entries"),
-        ({"bias": torch.zeros(8)}, r"bias must be \(9,\)"),
         ({"targets": torch.zeros(2, dtype=torch.int64)}, r"targets must be \(3,\) .* not \(2,\)"),
         ({"scale": 0}, "scale must be a positive, finite number"),
         ({"softcap": float("nan")}, "softcap must be a positive, finite number"),

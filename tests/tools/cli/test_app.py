@@ -1,14 +1,13 @@
 """The command line as a user meets it: tables, JSON, one-line errors, exit codes."""
 
 import json
+import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND_LINE, ROOT, content, save_model
+from conftest import content, save_model
 from transformers import GPT2Config
 
 from rbpkit.measuring import measure
@@ -89,9 +88,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 def test_pocket_train_trains_what_was_asked_for(rbpkit, tmp_path, monkeypatch):
     trained = []
-    monkeypatch.setattr(
-        "rbpkit_pocket.training.train_runs", lambda runs, *_, **_more: trained.extend(runs)
-    )
+
+    def train_runs(runs, *_, **__):
+        trained.extend(runs)
+
+    monkeypatch.setattr("rbpkit_pocket.training.train_runs", train_runs)
     monkeypatch.setattr("rbpkit_pocket.command.save_losses", lambda out: "drawn")
     command = ("pocket", "train", "--out", tmp_path / "runs")
     assert rbpkit(*command, "--family", "opt", "--size", 1, "--rate", 0.35)[0] == 0
@@ -101,35 +102,18 @@ def test_pocket_train_trains_what_was_asked_for(rbpkit, tmp_path, monkeypatch):
     assert trained[0].recipe.rate == 0.35
 
 
-SLOW = (
-    """
-import time
-import rbpkit.measuring as module
-def rank_columns(*arguments):
-    print("measuring", flush=True)
-    time.sleep(60)
-module.rank_columns = rank_columns
-"""
-    + COMMAND_LINE
-)
-
-
-@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
-def test_interrupt_ends_with_130_and_leaves_nothing(name, ladder, text_file, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_with_130_and_leaves_nothing(
+    number, rbpkit, ladder, measuring, tmp_path, monkeypatch
+):
     """Ctrl-C or a polite kill while it measures: status 130, no file."""
-    arguments = ["measure", "--model", ladder[0], "--corpus", text_file, "--out", tmp_path / "out"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, *map(str, arguments)],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-    )
-    assert process.stdout.readline() == b"measuring\n"
-    process.send_signal(getattr(signal, name))
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.decode() == "rbpkit: interrupted\n"
-    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+
+    def struck(*_):
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("rbpkit.measuring.rank_columns", struck)
+    assert rbpkit(*measuring, ladder[0]) == (130, "", "rbpkit: interrupted\n")
+    assert not any(path.is_file() for path in (tmp_path / "records").rglob("*"))
 
 
 def test_one_model_that_cannot_be_read_does_not_stop_the_others(rbpkit, ladder, measuring):

@@ -1,7 +1,7 @@
 """Reproducing a study: its comparison with what ships, and the whole of it."""
 
-import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,7 @@ import torch
 from conftest import ROOT, refused
 
 from rbpkit.architectures import parameter_counts
-from rbpkit.fit import fit_power_law
-from rbpkit.manifest import Manifest
+from rbpkit.fit import fit_power_law, relabelled
 from rbpkit.models import find_model
 from rbpkit.records import load_summaries
 from rbpkit.summary import Summary
@@ -32,11 +31,6 @@ from rbpkit_pocket.trained_again import remarks
 CLASSROOM = load_params(ROOT / "params" / "class" / "own_model.yaml")
 
 
-def with_manifest(summary: Summary, **changes: object) -> Summary:
-    manifest = Manifest(**{**vars(summary.manifest), **changes})
-    return dataclasses.replace(summary, manifest=manifest)
-
-
 def test_every_pocket_model_was_measured_on_every_corpus(shipped):
     everything = [*shipped, *load_summaries(paths.MAMBA_SUMMARIES)]
     measured = [
@@ -53,24 +47,18 @@ def test_every_pocket_model_was_measured_on_every_corpus(shipped):
             assert {(one.family, one.S, one.V) for one in found} == {(family, S, families.V)}
 
 
-class Moved:
+def moved(one: Summary, share: float, nats: float) -> SimpleNamespace:
     """A measured summary some of whose tokens fell out of the top k, or cost more."""
-
-    def __init__(self, one: Summary, share: float = 0.0, nats: float = 0.0):
-        self.one, self.share, self.nats, self.manifest = one, share, nats, one.manifest
-
-    def rbp(self, k: int) -> float:
-        return self.one.rbp(k) - self.share
-
-    def ce(self) -> float:
-        return self.one.ce() + self.nats
+    return SimpleNamespace(
+        manifest=one.manifest, rbp=lambda k: one.rbp(k) - share, ce=lambda: one.ce() + nats
+    )
 
 
 def test_agreement_is_within_the_tolerances(shipped):
     for share, nats in ((0.9, 0), (1.1, 0), (0, 0.9), (0, 1.1)):
         said = []
-        moved = Moved(shipped[0], share * RBP_TOLERANCE, nats * CE_TOLERANCE)
-        agrees = compare_with_reference([moved, *shipped[1:]], (1, 10), say=said.append)
+        one = moved(shipped[0], share * RBP_TOLERANCE, nats * CE_TOLERANCE)
+        agrees = compare_with_reference([one, *shipped[1:]], (1, 10), say=said.append)
         assert agrees == (share < 1 and nats < 1)
         verdict = "OK" if agrees else "NOT OK, 1 beyond the tolerances"
         jobs = len(shipped)
@@ -80,7 +68,7 @@ def test_agreement_is_within_the_tolerances(shipped):
 
 @pytest.mark.parametrize("key", ["fingerprint", "revision", "dtype"])
 def test_what_is_not_the_same_job_is_not_compared(shipped, key):
-    others = [with_manifest(one, **{key: "another"}) for one in shipped]
+    others = [relabelled(one, **{key: "another"}) for one in shipped]
     said = []
     assert compare_with_reference(others, (1,), say=said.append)
     assert len(said) == 5 and all(f"has another {key}" in line for line in said)
@@ -101,7 +89,7 @@ def test_comparison_has_measured_pocket_and_published(shipped):
 def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
     """A stand-in, the pocket model called one of 3 million tokens, so that the line must move."""
     own = [
-        with_manifest(one, model="pythia-w32-l2-3m-seed7")
+        relabelled(one, model="pythia-w32-l2-3m-seed7")
         for one in shipped
         if one.manifest.model == "pythia-w32-l2" and one.manifest.corpus in CLASSROOM.corpus_names
     ]
@@ -122,7 +110,7 @@ def test_a_model_trained_again_is_fitted_among_the_pocket_models(shipped):
 def test_a_model_trained_again_is_compared_with_other_seeds(shipped):
     """A stand-in again; three seeds of that name ship."""
     named = [one for one in shipped if one.manifest.model == "pythia-w32-l2"]
-    own = [with_manifest(one, model="pythia-w32-l2-3m-seed7") for one in named]
+    own = [relabelled(one, model="pythia-w32-l2-3m-seed7") for one in named]
     said = remarks([*own, *shipped])
     assert len(said) == len(own)
     assert all("other seeds (0, 1, 2)" in line and "below all" in line for line in said)

@@ -11,7 +11,6 @@ from contextlib import nullcontext
 import pytest
 from conftest import digests, edit_json, in_this_process, refused, study_file, write_jsonl
 
-from rbpkit.errors import InputError
 from rbpkit.tools.study import sweep as sweeping
 from rbpkit.tools.study.params import Params, load_params
 from rbpkit.tools.study.sweep import plan, sweep
@@ -217,7 +216,7 @@ def test_two_sweeps_of_one_folder_end_with_the_same_records(study, tmp_path):
 def test_no_two_jobs_have_one_name_and_an_untrained_model_is_refused(study, tmp_path):
     shutil.copytree(SMALL, tmp_path / "models" / SMALL.name)
     ids = (str(SMALL), str(tmp_path / "models" / SMALL.name))
-    with pytest.raises(InputError, match=f"two jobs are called 'models/{SMALL.name} on one"):
-        plan(study.model_copy(update={"model_ids": ids}), tmp_path / "out")
+    twice = study.model_copy(update={"model_ids": ids})
+    refused(f"two jobs are called 'models/{SMALL.name} on one", plan, twice, tmp_path / "out")
     untrained = study.model_copy(update={"model_ids": ("pocket:pythia-w32-l2-seed7",)})
     refused("rbpkit reproduce", sweep, untrained, tmp_path / "out")
