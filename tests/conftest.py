@@ -16,8 +16,7 @@ from huggingface_hub import constants
 from small_models import spread_weights
 from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig
 
-from rbpkit import plugins
-from rbpkit.errors import InputError
+from rbpkit import InputError, plugins
 from rbpkit.manifest import checksum
 from rbpkit.records import Records, load_summaries, slug
 from rbpkit.tools.cli import app

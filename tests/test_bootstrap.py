@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from conftest import refused
 
-from rbpkit.corpora import load_corpus
-from rbpkit.errors import InputError
+from rbpkit import InputError, load_corpus
 from rbpkit.fit import relabelled
 from rbpkit.summary import interval, resample, resample_weights
 

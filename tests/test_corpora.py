@@ -102,10 +102,8 @@ def test_texts_are_cut_at_a_character_and_are_another_job(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "part"),
     [
-        ("a.jsonl", b'{"text": "a"}\n{"text": \n', ":2: not a JSON object"),
         ("a.jsonl", b'{"text": "a"}\n\n["text"]\n', ":3: no row with text"),
         ("a.jsonl", b'{"body": "a"}\n', ":1: nothing to use in field 'text'; its fields are"),
-        ("a.jsonl", b'{"text": "a"}\n{"text": "\xff"}\n', ":2: not a JSON object in UTF-8"),
         ("a.jsonl", b'{"text": "a\\ud800"}\n', ":1: no row with text in UTF-8"),
         ("a.jsonl", b'{"text": " "}\n', "no text in its 1 documents"),
         ("a.txt", b"one\ntwo \xff\n", "a.txt: cannot be read"),

@@ -22,13 +22,11 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from rbpkit.corpora import Corpus, load_corpus
+from rbpkit import Corpus, InputError, load_corpus, load_summaries
 from rbpkit.encoding import encode
-from rbpkit.errors import InputError
 from rbpkit.measuring import measure, rank_columns
 from rbpkit.models import load_model, model_in_memory
 from rbpkit.paired import differences
-from rbpkit.records import load_summaries
 from rbpkit.summary import interval, resample_weights
 
 
@@ -55,17 +53,20 @@ LONG = " ".join(f"{text} {i}," for i in range(3) for text in PARTS)
 
 
 @pytest.fixture
-def in_memory(llama_folder):
-    """A network and its tokenizer, as somebody else would load them."""
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(llama_folder)
-    return AutoModelForCausalLM.from_pretrained(llama_folder), tokenizer
+def network(llama_folder):
+    """As somebody else would load it."""
+    return AutoModelForCausalLM.from_pretrained(llama_folder)
+
+
+@pytest.fixture
+def tokenizer(llama_folder):
+    return PreTrainedTokenizerFast.from_pretrained(llama_folder)
 
 
 @pytest.mark.parametrize(("max_length", "stride"), [(64, 20), (50, 49), (33, 1)])
 def test_with_a_stride_each_token_is_scored_once_in_the_first_window_that_predicts_it(
-    in_memory, max_length, stride
+    network, tokenizer, max_length, stride
 ):
-    network, tokenizer = in_memory
     settings = {"max_length": max_length, "stride": stride, "batch_tokens": 300}
     texts = [TEXTS[1], LONG, TEXTS[3], LONG[200::-1]]
     result = measure(network, texts, tokenizer=tokenizer, **settings)
@@ -85,8 +86,7 @@ def test_with_a_stride_each_token_is_scored_once_in_the_first_window_that_predic
     refused(says, measure, network, texts, tokenizer=tokenizer, stride=128)
 
 
-def test_one_front_door(in_memory, llama_folder, tmp_path):
-    network, tokenizer = in_memory
+def test_one_front_door(network, tokenizer, llama_folder, tmp_path):
     network.train()
     network.model.layers[1].eval()
     modes = [module.training for module in network.modules()]
@@ -139,9 +139,8 @@ def changes_in_memory(network, tokenizer):
 
 
 def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
-    in_memory, tmp_path, monkeypatch
+    network, tokenizer, tmp_path, monkeypatch
 ):
-    network, tokenizer = in_memory
     network.config._commit_hash = COMMIT  # as one of the hub has, whatever is done to it then
     revisions, name = set(), type(network).__name__
     for count, model in enumerate(changes_in_memory(network, tokenizer), start=1):
@@ -164,16 +163,14 @@ def test_a_model_in_memory_is_found_only_if_nothing_of_it_was_changed(
     assert not named.found_done and named.path.stem.startswith("moved")
 
 
-def test_a_corpus_called_as_records_are(in_memory, tmp_path):
-    network, tokenizer = in_memory
+def test_a_corpus_called_as_records_are(network, tokenizer, tmp_path):
     text = Corpus.of(TEXTS, "notes.parquet")
     first = measure(network, text, tmp_path, tokenizer=tokenizer).summary
     assert load_summaries(tmp_path)[0].ce() == first.ce()
 
 
-def test_a_model_with_a_hook_is_never_found_done(in_memory, tmp_path):
+def test_a_model_with_a_hook_is_never_found_done(network, tokenizer, tmp_path):
     """No hash tells what a function does; one that the library puts on does nothing."""
-    network, tokenizer = in_memory
     network.enable_input_require_grads()
     plain = measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
     assert measure(network, TEXTS, tmp_path, tokenizer=tokenizer).found_done
@@ -182,8 +179,7 @@ def test_a_model_with_a_hook_is_never_found_done(in_memory, tmp_path):
     assert measure(network, TEXTS, tokenizer=tokenizer).ce() != plain.ce()
 
 
-def test_threads_that_measure_one_model_wait_for_one_another(in_memory):
-    network, tokenizer = in_memory
+def test_threads_that_measure_one_model_wait_for_one_another(network, tokenizer):
     network.train()
     done = []
     other = threading.Thread(
@@ -199,8 +195,7 @@ def test_threads_that_measure_one_model_wait_for_one_another(in_memory):
 
 
 @pytest.mark.parametrize("options", [{}, {"modules_to_save": ["embed_tokens", "lm_head"]}])
-def test_a_peft_model_in_memory_is_its_base_model_with_the_adapter(in_memory, options):
-    network, tokenizer = in_memory
+def test_a_peft_model_in_memory_is_its_base_model_with_the_adapter(network, tokenizer, options):
     S = measure(network, TEXTS, tokenizer=tokenizer).summary.manifest.S
     lora = {"r": 2, "lora_dropout": 0.5, "target_modules": ["q_proj", "up_proj"]} | options
     model = peft.get_peft_model(network, peft.LoraConfig(**lora, init_lora_weights=False))
@@ -224,8 +219,7 @@ def test_a_peft_model_in_memory_is_its_base_model_with_the_adapter(in_memory, op
     refused("an adapter of the prompt", measure, model, TEXTS, tokenizer=tokenizer)
 
 
-def test_as_many_tokens_of_another_tokenizer_compare_in_bits_per_byte_alone(in_memory):
-    network, tokenizer = in_memory
+def test_as_many_tokens_of_another_tokenizer_compare_in_bits_per_byte_alone(network, tokenizer):
     texts = ["a b C d", "e F g"]
     one = measure(network, texts, tokenizer=tokenizer).summary
     tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()
@@ -234,17 +228,15 @@ def test_as_many_tokens_of_another_tokenizer_compare_in_bits_per_byte_alone(in_m
     assert differences(one, other, (1,))["quantity"].tolist() == ["bits_per_byte"]
 
 
-def test_bytes_of_a_text_with_signs_that_stand_for_nothing(in_memory):
+def test_bytes_of_a_text_with_signs_that_stand_for_nothing(network, tokenizer):
     """U+FFFD is of the text, but at an end, where a letter may be cut."""
-    network, tokenizer = in_memory
     text = "a \ufffd sign\ufffd b"
     scored = measure(network, [text], tokenizer=tokenizer).summary.manifest.scored_bytes
     first = tokenizer.decode(tokenizer(text)["input_ids"][:1])
     assert scored == len(text.encode()) - len(first)
 
 
-def test_the_result_answers_from_the_records(in_memory, tmp_path):
-    network, tokenizer = in_memory
+def test_the_result_answers_from_the_records(network, tokenizer, tmp_path):
     result = measure(network, TEXTS, tmp_path, tokenizer=tokenizer, max_length=40)
     table = result.records.to_pandas()
     assert (table["rank"] == table["n_greater"] + table["n_equal"] + 1).all()
@@ -282,8 +274,7 @@ def test_intervals_resample_the_units_that_a_column_names(rbpkit, llama_folder, 
         assert rbpkit(*arguments, *bad)[0] == 2
 
 
-def test_a_finished_job_takes_the_labels_and_units_that_are_given_now(in_memory, tmp_path):
-    network, tokenizer = in_memory
+def test_a_finished_job_takes_the_labels_and_units_that_are_given_now(network, tokenizer, tmp_path):
     by_author = dataclasses.replace(Corpus.of(TEXTS), units=tuple("ababab"))
     measure(network, TEXTS, tmp_path, tokenizer=tokenizer)
     for more, family, S, units in (
@@ -314,9 +305,8 @@ PADDING_MATTERS = {
 
 
 @pytest.mark.parametrize("kind", PADDING_MATTERS)
-def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
+def test_a_model_whose_logits_padding_changes_gets_none(kind, tokenizer):
     """Beyond its first 40 tokens Phi-3 turns all positions; ProphetNet always sees the padding."""
-    _, tokenizer = in_memory
     torch.manual_seed(0)
     config = small_config(kind, vocab_size=len(tokenizer), **PADDING_MATTERS[kind])
     network = spread_weights(AutoModelForCausalLM.from_config(config).eval(), std=0.2)
@@ -347,7 +337,6 @@ def test_a_model_whose_logits_padding_changes_gets_none(kind, in_memory):
     ],
 )
 def test_a_model_that_is_wrapped_or_of_another_kind_is_refused_with_the_way_out(
-    wrap, says, in_memory
+    wrap, says, network, tokenizer
 ):
-    network, tokenizer = in_memory
     refused(says, measure, wrap(network), TEXTS, tokenizer=tokenizer)

@@ -31,12 +31,10 @@ from transformers import (
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from rbpkit import paper
+from rbpkit import Corpus, InputError, load_corpus, paper
 from rbpkit.architectures import active_size, context_of, parameter_counts
 from rbpkit.checkpoints import read_tokenizer
-from rbpkit.corpora import Corpus, load_corpus
 from rbpkit.encoding import encode
-from rbpkit.errors import InputError
 from rbpkit.measuring import measure, rank_columns
 from rbpkit.models import find_model, load_model, model_in_memory
 from rbpkit_pocket import families

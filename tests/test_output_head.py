@@ -8,10 +8,8 @@ from conftest import TINY
 from small_models import spread_weights
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from rbpkit.corpora import load_corpus
-from rbpkit.measuring import measure
+from rbpkit import load_corpus, measure, token_ranks
 from rbpkit.models import linear_head, load_model
-from rbpkit.ranking import token_ranks
 
 V = 2048
 SMALL = {**TINY, "vocab_size": V, "pad_token_id": 0}

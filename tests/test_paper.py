@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from rbpkit import paper
+from rbpkit import fit_power_law, fit_rbp_law, paper
 from rbpkit.curves import published_curves, table1_curves
-from rbpkit.fit import fit_power_law, fit_rbp_law
 
 # The tables print three decimals (half a unit: 0.0005); the rest is for six-decimal RBP values.
 TOLERANCE = 0.0006

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TEXTS, forget, install, refused, study_file
 
-from rbpkit import load_corpus, load_model, plugins
-from rbpkit.records import load_summaries
+from rbpkit import load_corpus, load_model, load_summaries, plugins
 from rbpkit.tools.study.params import Params
 from rbpkit.tools.study.reproduce import compare_with_reference
 from rbpkit.tools.study.sweep import sweep

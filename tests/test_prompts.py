@@ -10,11 +10,8 @@ from oracle import assert_counted, counted
 from small_models import word_tokenizer
 from tokenizers import Regex, pre_tokenizers
 
-from rbpkit.corpora import Corpus, load_corpus
+from rbpkit import Corpus, load_corpus, load_model, load_summaries, measure
 from rbpkit.encoding import encode
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
-from rbpkit.records import load_summaries
 from rbpkit.text_files import text_fingerprint
 
 ROWS = (

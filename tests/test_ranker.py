@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from conftest import ROOT, refused
 
-from rbpkit import Corpus, load_corpus, load_model, measure
+from rbpkit import Corpus, Records, load_corpus, load_model, load_summaries, measure
 from rbpkit.encoding import encode
 from rbpkit.ranker import Ranker
-from rbpkit.records import Records, load_summaries
 from rbpkit.summary import Summary
 from rbpkit_pocket import families
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from torch.autograd.profiler import profile
 
-from rbpkit import ranking
-from rbpkit.errors import InputError
+from rbpkit import InputError, ranking
 from rbpkit.kernels import c_loop, head_plan, tiles
 from rbpkit.ranking import NonFiniteError, logit_chunks, logit_ranks, token_ranks
 

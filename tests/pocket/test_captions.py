@@ -16,9 +16,7 @@ from PIL import Image
 from small_models import spread_weights
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
-from rbpkit.records import Records, load_summaries
+from rbpkit import Records, load_model, load_summaries, measure
 from rbpkit_pocket import captioners, families, paths
 from rbpkit_pocket.captions import captions_of, load_captioner, load_captions
 from rbpkit_pocket.picture_files import Picture
@@ -168,8 +166,11 @@ def test_a_bad_picture_is_named_by_its_row(picture, captions, llava, tmp_path):
     (folder / "cut.png").write_bytes((folder / "good.png").read_bytes()[:900])
     rows = [{"text": "good", "picture": "good.png"}, {"text": "bad", "picture": picture}]
     path = write_jsonl(folder / "captions.jsonl", rows)
-    corpus = load_captions(path, image="picture", seed=None)
-    refused(f"{path}:2: ", measure, load_captioner(llava), corpus, out)
+
+    def measured():
+        measure(load_captioner(llava), load_captions(path, image="picture", seed=None), out)
+
+    refused(f"{path}:2: ", measured)
     assert not list(out.rglob("*.*"))
 
 

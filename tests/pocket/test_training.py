@@ -181,13 +181,6 @@ def copied(undisturbed, tiny_run, tmp_path) -> Path:
     return shutil.copytree(undisturbed[0], tmp_path / "copied")
 
 
-def test_a_finished_run_is_not_trained_again(undisturbed, copied):
-    seen, before = [], content(copied)
-    again = train("Pythia", SHAPE, TINY, copied, watch=seen.append)
-    assert not seen and content(copied) == before
-    assert again == dataclasses.replace(undisturbed[2], folder=copied / "model")
-
-
 def test_a_checkpoint_of_another_recipe_or_a_damaged_one_is_refused(copied):
     path, before = copied / "checkpoint.pt", content(copied)
     refused("another recipe", train, "Pythia", SHAPE, dataclasses.replace(TINY, seed=1), copied)

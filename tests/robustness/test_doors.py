@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rbpkit import fit_power_law, load_corpus, load_model, logit_ranks, measure
-from rbpkit.errors import InputError
+from rbpkit import InputError, fit_power_law, load_corpus, load_model, logit_ranks, measure
 
 EXAMPLES = int(os.environ.get("RBPKIT_DOORS", "40"))  # 1500 take minutes
 MANY = settings(

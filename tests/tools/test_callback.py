@@ -19,8 +19,7 @@ from transformers import (
     default_data_collator,
 )
 
-from rbpkit import Corpus, measure
-from rbpkit.errors import InputError
+from rbpkit import Corpus, InputError, measure
 from rbpkit.tools.callback import RBPCallback
 from rbpkit_pocket import families
 

@@ -8,9 +8,7 @@ import pytest
 import yaml
 from conftest import refused, write_jsonl
 
-from rbpkit.corpora import Corpus, load_corpus
-from rbpkit.measuring import measure
-from rbpkit.records import Records, load_summaries
+from rbpkit import Corpus, Records, load_corpus, load_summaries, measure
 
 lm_eval = pytest.importorskip("lm_eval", reason="needs the extra: pip install 'rbpkit[harness]'")
 

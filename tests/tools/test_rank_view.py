@@ -10,9 +10,7 @@ from bs4 import BeautifulSoup
 from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
-from rbpkit.corpora import Corpus
-from rbpkit.measuring import measure
-from rbpkit.models import load_model
+from rbpkit import Corpus, load_model, measure
 from rbpkit.palette import rank_group
 from rbpkit.records import slug
 from rbpkit.tools.rank_view import look, page, pieces, visible

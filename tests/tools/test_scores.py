@@ -8,10 +8,8 @@ import pytest
 from conftest import assert_same_columns, refused
 from scipy.special import softmax
 
-from rbpkit import fit_curves, load_corpus, load_model, measure
-from rbpkit.errors import InputError
+from rbpkit import InputError, fit_curves, load_corpus, load_model, load_summaries, measure
 from rbpkit.fit import curves_of_all
-from rbpkit.records import load_summaries
 from rbpkit.tools.scores import LogitsRanker, ScoreTable
 from rbpkit_pocket import families
 

@@ -10,8 +10,7 @@ import pytest
 from conftest import content, save_model
 from transformers import GPT2Config
 
-from rbpkit.measuring import measure
-from rbpkit.records import Records
+from rbpkit import Records, measure
 from rbpkit_pocket import families
 
 

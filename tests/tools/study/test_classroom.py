@@ -13,12 +13,11 @@ import nbformat
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, refused
+from conftest import ROOT
 
 from rbpkit.fit import curve_of, fit_power_law, models_of
 from rbpkit.records import load_summaries, slug
 from rbpkit.tools.cli import app
-from rbpkit_notebooks.class_report.run import run_class
 from rbpkit_notebooks.class_report.tables import without_formula
 from rbpkit_pocket import paths
 
@@ -206,12 +205,6 @@ def test_the_page_has_every_student_answer_and_note(done):
     assert [*whole][:6] == ["Ann", "IDA MOE", "nils", "Tina", "Ute", "Will"]
     assert "nothing was found" in whole["Ute"] and "folders in it" in whole["Will"]
     assert "own_k" in whole["Tina"] and "list of names" in whole["cy"]
-
-
-def test_without_hand_ins_nothing_is_run(tmp_path):
-    for folder, words in (("missing", "no such folder"), (".", "no parameter files")):
-        refused(words, run_class, tmp_path / folder, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 # -- the lesson -------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ import pytest
 from conftest import ROOT
 from PIL import Image
 
-from rbpkit import paper
-from rbpkit.errors import InputError
+from rbpkit import InputError, paper
 from rbpkit.tools.study import notebooks
 from rbpkit.tools.study.notebooks import (
     from_twin,

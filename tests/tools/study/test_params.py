@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, refused
 
-from rbpkit import paper
+from rbpkit import InputError, paper
 from rbpkit.check import OF_MEASURING, Shown, check_parameters
-from rbpkit.errors import InputError
 from rbpkit.tools.study.jobs import model_sources, read_corpora
 from rbpkit.tools.study.params import Params, load_params
 
