@@ -47,6 +47,16 @@ def write_parquet(path: Path, rows: list[dict], **options) -> Path:
 TEXTS = [f"document {i}, with text" for i in range(25)]
 
 
+def test_documents_are_the_first_of_the_shuffled(tmp_path):
+    many = [f"document {number}" for number in range(1001)]
+    path = write_jsonl(tmp_path / "a.jsonl", many)
+    everything = load_corpus(path, documents=0)
+    assert everything.documents == tuple(many[i] for i in protocol_order(1001))
+    assert load_corpus(path).documents == everything.documents[:1000]
+    assert load_corpus(path, seed=None, documents=7).documents == tuple(many[:7])
+    assert load_corpus(path, seed=7).documents != load_corpus(path).documents
+
+
 def test_every_format_gives_the_same_corpus(tmp_path):
     rows = [{"id": i, "text": t} for i, t in enumerate(TEXTS)]
     mixed = tmp_path / "mixed"

@@ -99,12 +99,17 @@ def test_agrees_with_the_textbook_formulas():
 # ---- faults: an error that names the point and the way out, never a number
 
 
+S3 = [1e6, 1e7, 1e8]
+
+
 @pytest.mark.parametrize(
     ("S", "loss", "says"),
     [
         ([1e6, 1e7], [3, 2], "at least 3 sizes"),
-        ([1e6, 0, -5], [3, 2.5, 2], "S is 0 at point 1"),
-        ([1e6, 1e7, 1e8], [0.3, 0.1 + 0.2, 0.3], "loss is 0.3 at all 3 points"),  # but rounding
+        ([1e6, -5, 0], [3, 2.5, 2], "S is -5 at point 1"),
+        (S3, [3, 0, 2], "loss is 0 at point 1; .*RBP_k of 1"),
+        (S3, [3, 2.5, np.inf], "loss is inf at point 2; .*RBP_k of 0"),
+        (S3, [0.3, 0.1 + 0.2, 0.3], "loss is 0.3 at all 3 points"),  # equal up to rounding
     ],
 )
 def test_refuses(S, loss, says):
