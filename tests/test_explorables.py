@@ -29,14 +29,6 @@ def data_of(page: Path) -> dict:
     return json.loads(data)
 
 
-@pytest.mark.parametrize("name", ["law", "knee", "line"])
-def test_a_page_holds_the_data_of_today(maker, name):
-    made = json.loads(json.dumps(maker.PAGES[name][2]()))
-    assert data_of(explorables.PAGES / f"{name}.html") == made, (
-        f"python docs/explorables/make.py {name}"
-    )
-
-
 def test_the_ranks_of_the_tokens_are_the_package_s(maker):
     data, texts = data_of(explorables.PAGES / "tokens.html"), maker.texts()
     assert [one["title"] for one in data["texts"]] == [one["title"] for one in texts]
@@ -49,13 +41,17 @@ def test_the_ranks_of_the_tokens_are_the_package_s(maker):
 
 
 @pytest.mark.parametrize("name", ["tokens", "law", "knee", "line"])
-def test_a_page_is_one_file_with_the_scripts_of_today(maker, name):
+def test_a_page_is_one_file_with_the_scripts_and_the_data_of_today(maker, name):
     """JupyterLab gives a page nothing but itself."""
-    page = (explorables.PAGES / f"{name}.html").read_text(encoding="utf-8")
+    path = explorables.PAGES / f"{name}.html"
+    page = path.read_text(encoding="utf-8")
     assert not re.search(r"""(?:src|href)=["'](?!data:)|@import|url\(["']?(?!#)""", page)
     for source in ("explorable.css", "explorable.js", f"{name}.js"):
         assert (maker.HERE / source).read_text(encoding="utf-8") in page, source
     assert explorables.still_of(name).startswith(b"\x89PNG")
+    if name != "tokens":  # whose data every pocket model would have to make again
+        made = json.loads(json.dumps(maker.PAGES[name][2]()))
+        assert data_of(path) == made, f"python docs/explorables/make.py {name}"
 
 
 def test_a_batch_gets_the_still_picture_and_a_reader_the_page(monkeypatch):
