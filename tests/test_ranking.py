@@ -129,6 +129,13 @@ def test_chunks_of_one_row(memory, monkeypatch):
     assert_naive(token_ranks(hidden, matrix, targets), joined(hidden, matrix), targets)
 
 
+def test_no_tokens():
+    hidden, matrix, targets = head(0, 4, 9)
+    for ranks in (token_ranks(hidden, matrix, targets), logit_ranks(hidden, targets)):
+        assert [len(x) for x in (ranks.n_greater, ranks.n_equal, ranks.nll)] == [0, 0, 0]
+        assert ranks.rank().dtype == torch.int32
+
+
 def test_neighbouring_floats_are_not_ties():
     one = torch.tensor(1.0)
     row = torch.stack([one, one.nextafter(one + 1), one.nextafter(one - 1), one])

@@ -19,6 +19,7 @@ from test_ranking import (  # noqa: F401  these are run here too
     test_entropy_at_both_ends_and_beyond_the_range_of_exp,
     test_large_logits_do_not_overflow,
     test_neighbouring_floats_are_not_ties,
+    test_no_tokens,
 )
 
 from rbpkit import ranking
