@@ -20,7 +20,7 @@ from transformers import PreTrainedTokenizerFast
 
 from rbpkit import measure
 from rbpkit.corpora import HUB_CORPORA, Corpus, load_corpus, protocol_order
-from rbpkit.encoding import EncodedCorpus, EncodedDocument, encode, groups, padded
+from rbpkit.encoding import PAD_ID, EncodedCorpus, EncodedDocument, encode, groups, padded
 from rbpkit_pocket import paths
 
 TOKENIZERS = ROOT.parent / "shared" / "tokenizers"
@@ -226,6 +226,25 @@ WORDS = [f"w{number}" for number in range(10)]
 @pytest.fixture
 def words():
     return word_tokenizer(WORDS, WhitespaceSplit(), "<s> $A")
+
+
+def test_what_is_scored(words):
+    encoded = encode(corpus_of("w0 w1 w2", "w3", "w4 <x> w5 w6 w7", "<x> w8 <x>"), words)
+    first, third = encoded.documents
+    assert first.document == 0 and first.input_ids.tolist() == [0, 2, 3, 4]
+    assert first.input_ids.dtype == np.int32 and first.scored.dtype == bool
+    assert first.scored.tolist() == [False, True, True]
+    assert third.document == 2 and third.input_ids.tolist() == [0, 6, 1, 7, 8, 9]
+    assert third.scored.tolist() == [False, False, False, True, True]
+    assert encoded.tokens == 4
+    assert encoded.left_out == {"document(s) with nothing to score": 2}
+    (batch,) = map(padded, groups(encoded, 100))
+    assert batch.rows.tolist() == [0, 0, 1, 1]
+    assert batch.columns.tolist() == [3, 4, 1, 2]
+    assert batch.targets.tolist() == [8, 9, 3, 4]
+    assert batch.documents.tolist() == [2, 2, 0, 0]
+    assert batch.positions.tolist() == [4, 5, 2, 3]
+    assert batch.input_ids.tolist() == [[0, 6, 1, 7, 8, 9], [0, 2, 3, 4, PAD_ID, PAD_ID]]
 
 
 def test_tokens_that_the_tokenizer_does_not_know_are_counted(words):

@@ -136,6 +136,17 @@ def test_no_tokens():
         assert ranks.rank().dtype == torch.int32
 
 
+def test_ties_and_targets_at_both_ends():
+    logits = torch.tensor([[2.0, 1.0, 2.0, 3.0], [5.0, 5.0, 5.0, 5.0], [0.0, -0.0, 1.0, -1.0]])
+    first = logit_ranks(logits, torch.tensor([0, 0, 0]))
+    last = logit_ranks(logits, torch.tensor([3, 3, 3]))
+    assert (first.n_greater + 1).tolist() == [2, 1, 2]
+    assert first.rank().tolist() == [3, 4, 3]
+    assert last.rank().tolist() == [1, 4, 4]
+    assert (last.n_greater + 1).tolist() == [1, 1, 4]
+    np.testing.assert_allclose(last.nll[1], np.log(4), rtol=1e-6)
+
+
 def test_neighbouring_floats_are_not_ties():
     one = torch.tensor(1.0)
     row = torch.stack([one, one.nextafter(one + 1), one.nextafter(one - 1), one])

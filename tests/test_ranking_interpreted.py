@@ -20,6 +20,7 @@ from test_ranking import (  # noqa: F401  these are run here too
     test_large_logits_do_not_overflow,
     test_neighbouring_floats_are_not_ties,
     test_no_tokens,
+    test_ties_and_targets_at_both_ends,
 )
 
 from rbpkit import ranking

@@ -91,7 +91,7 @@ def test_compiles_and_spills_nothing(capability, dtype, aligned, column_stride):
 
 
 def test_interpreted():
-    few = "neighbouring or (naive and contiguous and float32 and 513) or chunks"
+    few = "ties or neighbouring or (naive and contiguous and float32 and 513) or chunks"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs"]
     run = subprocess.run(
         [*command, *([] if ALL else ["-k", few]), "tests/test_ranking_interpreted.py"],
