@@ -37,13 +37,13 @@ MAY_IMPORT = {
 MAY_HOLD = {
     "rbpkit": 5_056,
     "rbpkit/kernels": 400,
-    "rbpkit/tools": 904,
-    "rbpkit/tools/study": 976,
-    "rbpkit/tools/cli": 865,  # names are text in tables of any form: 4
-    "pocket": 5_171,
+    "rbpkit/tools": 906,  # a table of scores that has a token twice: 2
+    "rbpkit/tools/study": 978,  # an address without a Ray cluster: 2
+    "rbpkit/tools/cli": 876,  # of several models each may fail, found or not: 11
+    "pocket": 4_776,
     "notebooks/rbpkit_notebooks": 6_128,
-    "tests": 8_290,
-    "docs": 1_826,
+    "tests": 8_291,
+    "docs": 1_798,
 }
 
 # Modules of rbpkit/ above 400 lines, each with the reason why it is one.

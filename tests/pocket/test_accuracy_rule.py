@@ -80,6 +80,7 @@ def test_a_model_that_is_not_named_never_makes_it_narrower():
     ("change", "note"),
     [
         ({"k": 20}, "no row of this text has an acc at k = 20"),
+        ({"text": "new"}, "no row of this text"),
         ({"ce": 1.7}, "too few rows to see how far the rule errs here"),
     ],
 )
