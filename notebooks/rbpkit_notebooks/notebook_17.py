@@ -59,7 +59,7 @@ def read_models(
 
 
 def with_lines(points: pd.DataFrame) -> pd.DataFrame:
-    """The points on texts with enough ordinary models for a line; says so if there are none."""
+    """The points on texts with ordinary models enough to leave one out; says so if none has."""
     if points.empty:  # nothing was measured, so there are no columns either
         points = pd.DataFrame(columns=["corpus", "kind", "family", "model", "S", "CE", "loss_10"])
     losses = points.filter(like="loss_").astype(float)
@@ -68,11 +68,11 @@ def with_lines(points: pd.DataFrame) -> pd.DataFrame:
 
     def has_a_line(part: pd.DataFrame) -> bool:
         fitted = part[part["kind"] == "ordinary"]
-        return fitted["CE"].nunique() >= 3 and fitted["S"].nunique() >= 2
+        return fitted["CE"].nunique() >= 4 and fitted["S"].nunique() >= 2
 
     enough = points.groupby("corpus").filter(has_a_line)
     if enough.empty:
-        print("A line needs three models on one text, so this notebook cannot draw one from yours.")
+        print("A line through all models but one needs four on one text: you have too few.")
     return enough
 
 

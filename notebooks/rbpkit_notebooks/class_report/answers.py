@@ -19,12 +19,7 @@ import pandas as pd
 
 from rbpkit.errors import InputError
 from rbpkit.tools.study.notebooks import notebook_names, notebooks_dir
-from rbpkit_notebooks.class_report.reading import (
-    cut,
-    decoded,
-    printable,
-    read_bytes,
-)
+from rbpkit_notebooks.class_report.reading import cut, decoded, printable, read_bytes
 from rbpkit_notebooks.exercises import replies_of
 
 MOST_ANSWERS = 200  # in a notebook

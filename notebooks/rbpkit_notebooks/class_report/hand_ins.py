@@ -30,7 +30,6 @@ KINDS = {
 }
 """Kind of a hand-in -> the endings of its files."""
 
-STUDIES = ("own_k", "own_sizes", "own_text", "own_model")
 LOOSE = "files in no folder"
 
 NO_NAME = re.compile(
@@ -255,7 +254,7 @@ def student_of(file: str) -> str:
     if folders:
         [name, *_] = [*(one for one in folders if one.startswith("work-")), folders[0]]
         return NO_NAME.sub("", name) or name
-    known = "|".join([*notebook_names(), *STUDIES])
+    known = "|".join([*notebook_names(), "own_k", "own_sizes", "own_text", "own_model"])
     return re.sub(known, "", NO_NAME.sub("", base)).strip(" _-.") or base
 
 

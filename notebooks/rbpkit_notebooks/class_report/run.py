@@ -1,36 +1,25 @@
-"""`rbpkit classroom`: runs the notebook `report.py` on a folder, and makes a page of it."""
+"""`rbpkit classroom`: the tables and the page of a class."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import jupytext
 import pandas as pd
-from nbclient.exceptions import DeadKernelError
-from nbconvert import HTMLExporter
-from papermill import PapermillExecutionError, execute_notebook
+from jinja2 import Environment
 
-from rbpkit.errors import InputError
-from rbpkit.tools.study.notebooks import QUIET_KERNEL, socket_files
-from rbpkit.writing import write_whole
+from rbpkit.writing import as_csv, write_whole
+from rbpkit_notebooks.class_report import tables
+from rbpkit_notebooks.class_report.answers import (
+    joined_answers,
+    note_copies,
+    read_answers,
+    read_written,
+)
+from rbpkit_notebooks.class_report.drawing import panels
 from rbpkit_notebooks.class_report.hand_ins import find_hand_ins
-
-
-class _Lines(io.StringIO):
-    """A file for what the notebook prints: each line goes to `say` when it is printed."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        super().__init__()
-        self._say = say
-
-    def write(self, text: str) -> int:
-        for line in text.splitlines():
-            self._say(line)
-        return len(text)
+from rbpkit_notebooks.class_report.studies import study_slopes
 
 
 def run_class(
@@ -56,37 +45,31 @@ def run_class(
     Returns what is wrong with the files that failed, as in failures.csv. Raises InputError, before
     anything is read, if the folder or the names are missing.
     """
-    find_hand_ins(folder, names=names)  # raises InputError for a folder without any
-    ours = resources.files("rbpkit_notebooks.class_report")
-    report = jupytext.reads(ours.joinpath("report.py").read_text("utf-8"), "py:percent")
-    parameters = {
-        "hand_ins_dir": str(folder.resolve()),
-        "tables_dir": str(out.resolve()),
-        "names_file": "" if names is None else str(names.resolve()),
-    }
-    try:
-        # In an empty folder: Python would import a student's pandas.py from the current one.
-        with TemporaryDirectory() as empty:
-            executed = execute_notebook(
-                report,
-                None,
-                parameters,
-                cwd=empty,
-                progress_bar=False,
-                stdout_file=_Lines(say),
-                config=socket_files(),
-                extra_arguments=QUIET_KERNEL,
-            )
-    except PapermillExecutionError as error:
-        raise InputError(f"the report: {error.ename}: {error.evalue}") from error
-    except DeadKernelError as error:
-        raise InputError("the report: its kernel died (out of memory, or killed)") from error
-    for cell in executed.cells:
-        cell["outputs"] = [one for one in cell.get("outputs", []) if one.output_type != "stream"]
-    # Nor may nbconvert take a template from the current folder.
-    exporter = HTMLExporter(template_name="basic", exclude_input=True, extra_template_basedirs=[])
-    body, _ = exporter.from_notebook_node(executed)
-    page = ours.joinpath("page.html").read_text("utf-8").replace("BODY", body)
-    write_whole(out, {"class.html": page.encode()})
-    failures = pd.read_csv(out / "failures.csv", keep_default_na=False)
-    return dict(zip(failures["file"], failures["reason"], strict=True))
+    found = find_hand_ins(folder, say, names)
+    slopes = tables.joined(
+        found.read("studies", lambda file, path: study_slopes(found, file, path))
+    )
+    answers = joined_answers(
+        found.read("notebooks", lambda file, path: read_answers(file, found.student(file), path))
+    )
+    written = found.read("texts", lambda file, path: read_written(path))
+    note_copies(found.files["notebooks"], written, found.student, found.note)
+
+    failures = pd.DataFrame(found.faults, columns=["file", "reason"])
+    failed = [(file, f"failed: {reason}") for file, reason in sorted(found.faults)]
+    template = resources.files("rbpkit_notebooks.class_report").joinpath("page.html")
+    page = Environment(autoescape=True, trim_blocks=True).from_string(template.read_text("utf-8"))
+    html = page.render(
+        students=tables.students_table(found, slopes, answers, written),
+        panels=panels(slopes) if len(slopes) else [],
+        exponents=tables.exponents_table(slopes),
+        answers=tables.answers_table(answers),
+        texts=tables.written_table(found, written),
+        notes=pd.DataFrame([*failed, *sorted(found.notes)], columns=["file", "what"]),
+    )
+    files = {"class.html": html.encode()}
+    for name, table in {"comparison": slopes, "answers": answers, "failures": failures}.items():
+        files[f"{name}.csv"] = as_csv(table.map(tables.without_formula)).encode()
+    write_whole(out, files)
+    say(f"{found.summary()}; open {out / 'class.html'}")
+    return dict(found.faults)
