@@ -113,6 +113,16 @@ def test_records_and_summaries_say_what_plain_loops_count(documents, N):
             assert getattr(summary, f"document_{name}")[row] == pytest.approx(expected, rel=1e-14)
 
 
+def test_parts_of_a_shipped_summary_agree(shipped):
+    for one in shipped:
+        assert one.tokens == one.document_tokens.sum() == one.ranks.total
+        assert np.array_equal(one.document_hits.sum(0), one.ranks.at_most(one.k_grid))
+        assert one.ce() * one.tokens >= np.log(one.ranks.values) @ one.ranks.counts
+        for N, largest in one.windows.items():
+            assert largest.total == np.maximum(one.document_tokens - N + 1, 0).sum()
+            assert ((largest.values >= 1) & (largest.values <= one.manifest.V)).all()
+
+
 @pytest.mark.parametrize("k", [0, 1.5, "1", np.array([3, 0]), True])
 def test_k_is_a_whole_number_from_1(few, k):
     for ask in (few.summary.rbp, lambda k: few.summary.success(2, k)):
